@@ -56,17 +56,13 @@ export class Claims {
     if (what.split('*').length - 1 > CLAIM_WILDCARDS)
       throw badRequest(`A claim has at most ${CLAIM_WILDCARDS} asterisks.`, 'Claim the folder instead.');
     const ttl = o.ttl === undefined ? CLAIM_MS : o.ttl * 1000;
-    const stored = await this.#records.get(key);
-    if (stored && stored.value.by !== by) throw held(stored.value, now);
-    const others = await Array.fromAsync(
-      allRecords(this.#records, projectPrefix(tenant, project)),
-      ({ value }) => value,
-    );
-    for (const [index, other] of others.entries()) {
-      if (other.by !== by && overlaps(other.what, what)) throw held(other, now);
+    const all = await Array.fromAsync(allRecords(this.#records, projectPrefix(tenant, project)));
+    for (const [index, { value }] of all.entries()) {
+      if (value.by !== by && overlaps(value.what, what)) throw held(value, now);
       if (index % COMPARED === COMPARED - 1) await pause(0);
     }
-    if (others.length >= CLAIMS_MAX)
+    const stored = all.find((claim) => claim.key === key);
+    if (all.length >= CLAIMS_MAX)
       throw badRequest(
         `The project already has ${CLAIMS_MAX} claims, which is the limit.`,
         'Release some of them.',

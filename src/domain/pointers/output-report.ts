@@ -23,13 +23,13 @@ export async function reportOutputs(
 ): Promise<OutputReport> {
   await receipts.flush();
   const commands = new Map<string, Figures>();
-  let [total, since, counted, truncated] = [sum(null, NOTHING), null as string | null, 0, false];
+  let [total, since, counted, truncated] = [NOTHING, null as string | null, 0, false];
   for await (const { id, record } of list.outputs(caller)) {
     truncated = counted++ === MAX_OUTPUTS;
     if (truncated) break;
     const command = String(record.metadata.command ?? '').slice(0, COMMAND_CHARS);
     const figures = figuresOf(record, await receipts.pulledBytes(id));
-    commands.set(command, sum(commands.get(command) ?? null, figures));
+    commands.set(command, sum(commands.get(command) ?? NOTHING, figures));
     total = sum(total, figures);
     since = new Date(record.created).toISOString();
   }
@@ -55,9 +55,7 @@ function amount(value: Json | undefined): number {
   return typeof value === 'number' && value >= 0 && value <= 1e12 ? Math.round(value) : 0;
 }
 
-function sum(older: Figures | null, newer: Figures): Figures {
+function sum(older: Figures, newer: Figures): Figures {
   const names = Object.keys(NOTHING) as (keyof Figures)[];
-  return Object.fromEntries(
-    names.map((name) => [name, (older?.[name] ?? 0) + newer[name]]),
-  ) as unknown as Figures;
+  return Object.fromEntries(names.map((name) => [name, older[name] + newer[name]])) as unknown as Figures;
 }

@@ -396,7 +396,7 @@ class Heads {
 
   /** Returns the current head, including appends of other processes. Returns null for an empty log. */
   async load(root: ThreadRoot): Promise<Head | null> {
-    let head = this.#cache.get(root)?.head ?? (await this.#newestSnapshot(root));
+    let head = this.#cache.get(root)?.head ?? (await this.nearestSnapshot(root));
     let meter = new WorkMeter();
     for await (const { seq, event } of this.events(root, head.seq, PAGE)) {
       // Skip an entry that a concurrent load has already applied to the same cached head.
@@ -448,11 +448,17 @@ class Heads {
     this.#cache.delete(root);
   }
 
-  /** Returns the head from which a version is computed: the nearest earlier snapshot, or an empty head. */
-  async nearestSnapshot(root: ThreadRoot, version: number): Promise<MutableHead> {
+  /**
+   * Returns the head from which a version is computed: the nearest earlier snapshot, or an empty head. By default
+   * returns the newest snapshot.
+   */
+  async nearestSnapshot(root: ThreadRoot, version = Number.POSITIVE_INFINITY): Promise<MutableHead> {
     const marks = await this.#snapshots.marks(root);
-    const mark = marks.findLast((one) => one.version <= version);
-    return (mark && (await this.#snapshots.load(root, mark))) || emptyHead(root);
+    for (const mark of marks.toReversed()) {
+      const head = mark.version <= version ? await this.#snapshots.load(root, mark) : null;
+      if (head) return head;
+    }
+    return emptyHead(root);
   }
 
   /** Yields the events after a sequence number, up to the event that made the version. */
@@ -501,15 +507,6 @@ class Heads {
     if (!found) return event;
     const { ops_blob: _, ...rest } = event;
     return { ...rest, payload: { ...event.payload, ops: JSON.parse(await readText(found.body)) } };
-  }
-
-  async #newestSnapshot(root: ThreadRoot): Promise<MutableHead> {
-    const marks = await this.#snapshots.marks(root);
-    for (const mark of marks.toReversed()) {
-      const head = await this.#snapshots.load(root, mark);
-      if (head) return head;
-    }
-    return emptyHead(root);
   }
 
   #cacheHead(root: ThreadRoot, head: MutableHead): void {
