@@ -315,11 +315,9 @@ async function perform(agent: RemoteAgent, job: BridgeJob, talks: Map<string, Co
     }
     const outcome = await agent.run({ text, signal, onState });
     const output = await outputText(agent, outcome, signal);
-    if (outcome.state === 'completed') return { output };
-    return {
-      output,
-      failed: `The agent reports ${outcome.state}${outcome.note ? `: ${outcome.note}` : '.'}`,
-    };
+    const { state, note } = outcome;
+    const reported = `The agent reports ${state}${note ? `: ${note}` : '.'}`;
+    return { output, failed: state === 'completed' ? undefined : reported };
   } catch (error) {
     // Nobody waits for the remote task any more, so cancel it. The caller gets the error that ended the wait.
     if (job.signal.aborted && started !== null) await agent.cancel(started).catch(() => {});

@@ -49,8 +49,7 @@ export class AcpRunner implements Runner {
       const reason = await session.prompt(job.prompt, (text) => {
         output = (output + text).slice(-TASK_OUTPUT_BYTES);
       });
-      const failed = WHY_STOPPED[reason];
-      return { output, ...(failed === undefined ? {} : { failed }) };
+      return { output, failed: WHY_STOPPED[reason] };
     } catch (error) {
       return { output, failed: error instanceof Error ? error.message : String(error) };
     }

@@ -31,9 +31,8 @@ export function execRunner(o: ExecOptions): Runner {
           onComplaint: (chunk) => err.add(chunk),
         },
       );
-      const failed = code === 0 ? {} : { failed: whyEnded('command', code, signal, err.text()) };
-      const binary = out.binary();
-      return { output: out.text(), ...(binary && code === 0 ? { binary } : {}), ...failed };
+      if (code === 0) return { output: out.text(), binary: out.binary() ?? undefined };
+      return { output: out.text(), failed: whyEnded('command', code, signal, err.text()) };
     },
     close: async () => {},
   };

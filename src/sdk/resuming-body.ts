@@ -1,4 +1,4 @@
-import { RelayError } from '../base/errors.ts';
+import { badRequest, RelayError } from '../base/errors.ts';
 import { INLINE_BLOB_BYTES } from '../base/limits.ts';
 import type { Pulled } from '../contract/pointers.ts';
 import { type Deadline, type HttpAnswer, type HttpCall, type HttpClient, notARelay } from './http-client.ts';
@@ -107,9 +107,7 @@ function resumingBody(
 /** Formats a Range header. `end` is exclusive in the argument and inclusive in the header. */
 export function rangeHeader({ start, end }: Range): string {
   if (!Number.isSafeInteger(start) || !Number.isSafeInteger(end) || start < 0 || end <= start) {
-    throw new RelayError('bad_request', {
-      what: 'A range needs whole numbers with 0 <= `start` < `end`. `end` is exclusive.',
-    });
+    throw badRequest('A range needs whole numbers with 0 <= `start` < `end`. `end` is exclusive.');
   }
   return `bytes=${start}-${end - 1}`;
 }

@@ -1,4 +1,4 @@
-import { isRelayError, RelayError } from '../base/errors.ts';
+import { badRequest, isRelayError } from '../base/errors.ts';
 import { DEAD_WHY_CHARS, LEASE_MS } from '../base/limits.ts';
 import {
   type InboxApi,
@@ -130,9 +130,7 @@ export class Subscription implements AsyncIterable<ReceivedMessage>, AsyncDispos
   async #begin(): Promise<SubscribeOptions['since']> {
     const { since, group, durable, signal } = this.#options;
     if (durable !== undefined && group !== undefined) {
-      throw new RelayError('bad_request', {
-        what: '`durable` and `group` cannot be combined: a group stores its own position.',
-      });
+      throw badRequest('`durable` and `group` cannot be combined: a group stores its own position.');
     }
     if (group !== undefined) return since;
     // With wildcards there is no common start position, because each channel has its own sequence numbers. So

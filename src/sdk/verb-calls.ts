@@ -1,5 +1,5 @@
 import { systemEnv } from '../base/env.ts';
-import { isRelayError, RelayError } from '../base/errors.ts';
+import { badRequest, isRelayError } from '../base/errors.ts';
 import { checkIdempotencyKey, uuid } from '../base/ids.ts';
 import { jsonObjectIn } from '../base/json.ts';
 import { decodeUtf8, encodeUtf8 } from '../base/utf8.ts';
@@ -116,9 +116,7 @@ export function upload(
 export function idempotency(key: string = uuid(systemEnv)): Record<string, string> {
   // Reject a key with spaces or characters that are not ASCII, because an HTTP header cannot contain them.
   if (/^[\x21-\x7e]+$/.test(key)) return { 'Idempotency-Key': checkIdempotencyKey(key)! };
-  throw new RelayError('bad_request', {
-    what: 'An idempotency key is sent as a header: it must be printable ASCII without spaces.',
-  });
+  throw badRequest('An idempotency key is sent as a header: it must be printable ASCII without spaces.');
 }
 
 /** Builds path, headers, query and body of a call. Generates an idempotency key if the caller passed none. */

@@ -1,6 +1,6 @@
 import { jsonObjectIn } from '../../base/json.ts';
 import type { PromptText, Round, ToolCall } from '../../client/prompts/types.ts';
-import { eventData, type Format, NO_MESSAGE, type Piece, parsePiece } from './stream.ts';
+import { eventData, type Format, NO_MESSAGE, type Piece, parsePiece, toolList } from './stream.ts';
 
 interface Event {
   readonly type: string;
@@ -50,10 +50,8 @@ export const anthropic: Format = {
       { role: 'user', content: userBlocks(prompt) },
       ...rounds.flatMap((round, at) => turns(round, at === rounds.length - 1)),
     ],
-    ...(tools.length > 0
-      ? { tools: tools.map(({ parameters, ...tool }) => ({ ...tool, input_schema: parameters })) }
-      : {}),
-    ...(last && tools.length > 0 ? { tool_choice: { type: 'none' } } : {}),
+    tools: toolList(tools, ({ parameters, ...tool }) => ({ ...tool, input_schema: parameters })),
+    tool_choice: last && tools.length > 0 ? { type: 'none' } : undefined,
     stream: true,
   }),
   async *pieces(body) {

@@ -1,5 +1,5 @@
 import type { PromptText, Round } from '../../client/prompts/types.ts';
-import { cacheKeyField, eventData, type Format, functionTool, NO_MESSAGE, parsePiece } from './stream.ts';
+import { eventData, type Format, functionTool, NO_MESSAGE, parsePiece, toolList } from './stream.ts';
 
 interface Chunk {
   readonly choices?: readonly {
@@ -37,10 +37,10 @@ export function chatCompletions(limit: 'max_tokens' | 'max_completion_tokens'): 
       [limit]: maxTokens,
       // This field is sent only to OpenAI, which alone accepts a cache key. Only OpenAI uses
       // `max_completion_tokens`.
-      ...(limit === 'max_completion_tokens' ? cacheKeyField(prompt) : {}),
+      prompt_cache_key: limit === 'max_completion_tokens' ? prompt.cacheKey : undefined,
       messages: [...systemAndUser(prompt), ...rounds.flatMap(turns)],
-      ...(tools.length > 0 ? { tools: tools.map(functionTool) } : {}),
-      ...(last && tools.length > 0 ? { tool_choice: 'none' } : {}),
+      tools: toolList(tools, functionTool),
+      tool_choice: last && tools.length > 0 ? 'none' : undefined,
       stream: true,
       stream_options: { include_usage: true },
     }),

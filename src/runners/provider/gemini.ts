@@ -30,8 +30,8 @@ export const gemini: Format = {
   body: ({ prompt, maxTokens, tools, rounds, last }) => ({
     systemInstruction: { parts: [{ text: prompt.system }] },
     contents: [{ role: 'user', parts: [{ text: prompt.user }] }, ...rounds.flatMap(turns)],
-    ...(tools.length > 0 ? { tools: [{ functionDeclarations: tools }] } : {}),
-    ...(last && tools.length > 0 ? { toolConfig: { functionCallingConfig: { mode: 'NONE' } } } : {}),
+    tools: tools.length > 0 ? [{ functionDeclarations: tools }] : undefined,
+    toolConfig: last && tools.length > 0 ? { functionCallingConfig: { mode: 'NONE' } } : undefined,
     generationConfig: { maxOutputTokens: maxTokens },
   }),
   async *pieces(body) {

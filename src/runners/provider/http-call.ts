@@ -39,7 +39,7 @@ export async function callProvider(
     const response = await guarded(() => send(connection, body, either, last));
     if (response?.ok && response.body) return readThrough(response.body, guarded);
     if (response) {
-      const failure = await failureOf(response, connection, Object.hasOwn(body, 'tools'));
+      const failure = await failureOf(response, connection, 'tools' in body && body.tools !== undefined);
       if (last || !isPassing(response.status) || failure.code === 'tools_refused') throw failure;
     }
     await (connection.pause ?? pause)(wait(attempt, response?.headers.get('retry-after')), signal);
@@ -155,5 +155,5 @@ async function failureOf(
       : isPassing(status)
         ? undefined
         : 'The provider does not accept this request. Shorten the prompt (--dry-run shows it), or choose another model with --provider and --model.';
-  return new RelayError('provider_failed', { provider, what, status, ...(hint ? { hint } : {}) });
+  return new RelayError('provider_failed', { provider, what, status, hint });
 }

@@ -1,7 +1,7 @@
 import { utf8Bytes } from '../../base/utf8.ts';
 import type { Round } from '../../client/prompts/types.ts';
 import { systemAndUser } from './chat-completions.ts';
-import { type Format, functionTool, parsePiece, streamLines } from './stream.ts';
+import { type Format, functionTool, parsePiece, streamLines, toolList } from './stream.ts';
 
 interface Line {
   readonly message?: {
@@ -29,7 +29,7 @@ export const ollama: Format = {
   body({ prompt, model, maxTokens, tools, rounds, last }) {
     const sent = {
       messages: [...systemAndUser(prompt), ...rounds.flatMap(turns)],
-      ...(tools.length > 0 && !last ? { tools: tools.map(functionTool) } : {}),
+      tools: last ? undefined : toolList(tools, functionTool),
     };
     const num_ctx = contextWindow(utf8Bytes(JSON.stringify(sent)), maxTokens);
     return { model, ...sent, stream: true, options: { num_predict: maxTokens, num_ctx } };

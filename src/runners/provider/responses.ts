@@ -1,5 +1,5 @@
 import type { Round } from '../../client/prompts/types.ts';
-import { cacheKeyField, eventData, type Format, NO_MESSAGE, type Piece, parsePiece } from './stream.ts';
+import { eventData, type Format, NO_MESSAGE, type Piece, parsePiece, toolList } from './stream.ts';
 
 interface Event {
   readonly type: string;
@@ -43,13 +43,12 @@ export const responses: Format = {
     instructions: prompt.system,
     input: [{ role: 'user', content: prompt.user }, ...rounds.flatMap(turns)],
     max_output_tokens: maxTokens,
-    ...(tools.length > 0
-      ? { tools: tools.map((tool) => ({ type: 'function', ...tool, strict: false })) }
-      : {}),
-    ...(last && tools.length > 0 ? { tool_choice: 'none' } : {}),
-    ...cacheKeyField(prompt),
+    tools: toolList(tools, (tool) => ({ type: 'function', ...tool, strict: false })),
+    tool_choice: last && tools.length > 0 ? 'none' : undefined,
+    // OpenAI lets prompts with the same key share a cache.
+    prompt_cache_key: prompt.cacheKey,
     store: false,
-    ...(THINKING.test(model) ? { include: ['reasoning.encrypted_content'] } : {}),
+    include: THINKING.test(model) ? ['reasoning.encrypted_content'] : undefined,
     stream: true,
   }),
   async *pieces(body) {

@@ -29,9 +29,12 @@ export interface Piece extends Pick<ModelAnswer, 'calls' | 'turn' | 'cut' | 'ref
 
 export const NO_MESSAGE = 'an error without a message';
 
-/** Returns the request field that lets prompts with the same beginning share a cache at OpenAI. */
-export function cacheKeyField({ cacheKey }: PromptText): { prompt_cache_key?: string } {
-  return cacheKey === undefined ? {} : { prompt_cache_key: cacheKey };
+/**
+ * Converts the tools of a request. Returns undefined if there are none, because some providers reject an
+ * empty list.
+ */
+export function toolList<T>(tools: readonly Tool[], convert: (tool: Tool) => T): T[] | undefined {
+  return tools.length > 0 ? tools.map(convert) : undefined;
 }
 
 /** Returns a tool in the format of OpenAI's chat API, which other providers use too. */

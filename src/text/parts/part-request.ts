@@ -111,7 +111,7 @@ export function parseJsonPointer(pointer: unknown): string[] {
 
 /** Returns the error for an invalid part request. */
 export function badPart(what: string, hint?: string): RelayError {
-  return new RelayError('bad_part', hint ? { what, hint } : { what });
+  return new RelayError('bad_part', { what, hint });
 }
 
 /** Shortens a value from the caller and removes control characters, so that an error message can quote it. */
