@@ -130,7 +130,10 @@ export class JsonDocument {
     else this.#edit([at, at, `${member},`]);
   }
 
-  /** Returns the index after a comment that follows on the line. Such a comment belongs to the member before it. */
+  /**
+   * Returns the index after a comment on the rest of the line. Such a comment belongs to the member before
+   * it.
+   */
   #endOfLineRemark(at: number): number {
     if (!this.#comments) return at;
     const remark = /^[\t ]*(?:\/\/[^\r\n]*|\/\*[^\r\n]*?\*\/)(?=[\t ]*[\r\n])/.exec(this.#text.slice(at));

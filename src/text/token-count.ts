@@ -14,7 +14,7 @@ export function tokenCounter({ charClasses, rankOf }: TokenTable): (text: string
   return (text) => {
     const pieces = new TokenPieces(text, charClasses);
     const stride = Math.max(1, text.length / TOKEN_COUNT_CHARS);
-    // Words repeat, and a lookup here is faster than one in the table.
+    // Cache the count of each piece, because words repeat and this lookup is faster than one in the table.
     const known = new Map<string, number>();
     let [tokens, counted] = [0, 0];
     for (let from = 0; from < text.length; ) {
@@ -57,11 +57,11 @@ const FEW_BYTES = 1024;
  */
 class Merge {
   readonly #rankOf: TokenTable['rankOf'];
-  /** Start of the previous part, indexed by the start of a part. */
+  /** Maps the start of a part to the start of the previous part. */
   #previous = new Int32Array(0);
-  /** Start of the next part, indexed by the start of a part. */
+  /** Maps the start of a part to the start of the next part. */
   #next = new Int32Array(0);
-  /** Rank of the token that a part forms with the next part, indexed by the start of the part. */
+  /** Maps the start of a part to the rank of the token that this part and the next part form together. */
   #ranks = new Int32Array(0);
   /**
    * Heap of possible merges. Each number combines a rank and a position. Outdated entries stay until they are popped.

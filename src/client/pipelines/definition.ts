@@ -159,9 +159,9 @@ export interface PersonAgent {
 /** Another pipeline that runs as a step. */
 export interface PipelineAgent {
   readonly kind: 'pipeline';
-  /** Path of the file, relative to the file that uses it. */
+  /** Path of the pipeline file, relative to the file that contains this step. */
   readonly uses: string;
-  /** Inputs of the other pipeline. The texts in them are templates. */
+  /** Inputs for the pipeline in `uses`. The texts in them are templates. */
   readonly args: JsonObject;
 }
 

@@ -1,5 +1,6 @@
 import type { Json } from '../../base/json.ts';
 import { everyItem } from '../../base/pages.ts';
+import { readText } from '../../base/utf8.ts';
 import { type FoldedRun, type FoldedStep, RunFold } from '../../contract/run-fold.ts';
 import { readShortcomings, type ThreadsApi } from '../../contract/threads.ts';
 import { addSpent, NOTHING_SPENT, type Spent } from './budget.ts';
@@ -9,6 +10,11 @@ export type RunRecord = Readonly<NonNullable<Awaited<ReturnType<typeof readRun>>
 
 /** State of one instance of a step. */
 export type StepRecord = Readonly<ReturnType<typeof toRecord>>;
+
+/** Reads an artifact of a run as text. The token ledger does not count the read. */
+export async function artifactText(threads: ThreadsApi, run: string, ref: string): Promise<string> {
+  return readText((await threads.content(run, ref, { counted: false })).body);
+}
 
 /** Reads the state of a run from its events. Returns null if the thread is not a run. */
 export async function readRun(threads: ThreadsApi, id: string) {

@@ -3,13 +3,12 @@ import { sha256Hex } from '../../base/hash.ts';
 import type { Json, JsonObject } from '../../base/json.ts';
 import { PIPELINE_EVENT_BYTES } from '../../base/limits.ts';
 import { everyItem } from '../../base/pages.ts';
-import { readText } from '../../base/utf8.ts';
 import { sourceOf } from '../../contract/run-fold.ts';
 import type { Artifact } from '../../contract/threads.ts';
 import { addSpent, Meter, NOTHING_SPENT, type Prices } from './budget.ts';
 import type { Pipeline, PipelineAgent, PipelineFile, Secret } from './definition.ts';
 import { graphOf, lastSteps, withDependents } from './graph.ts';
-import { type RunRecord, readRun, type StepRecord } from './journal.ts';
+import { artifactText, type RunRecord, readRun, type StepRecord } from './journal.ts';
 import { soundPipeline } from './read-pipeline.ts';
 import { type RecordedResults, Run, type RunParts, StepRecorder } from './run.ts';
 import { type LeaseOptions, type LeaseParts, RunLease } from './run-lease.ts';
@@ -319,10 +318,8 @@ export class Pipelines {
   /** Returns the outputs of a run whose pipeline declares no `outputs`: the results of its last steps. */
   async #lastOutputs({ run, results }: RunSummary): Promise<{ [step: string]: string }> {
     const found: { [step: string]: string } = {};
-    for (const { step, ref } of results) {
-      const { body } = await this.#parts.threads('pipeline').content(run, ref, { counted: false });
-      found[step] = await readText(body);
-    }
+    const threads = this.#parts.threads('pipeline');
+    for (const { step, ref } of results) found[step] = await artifactText(threads, run, ref);
     return found;
   }
 
@@ -401,14 +398,10 @@ export class Pipelines {
   }
 
   async #stored({ run, definition, pipeline, uses_ref }: RunRecord): Promise<PipelineFile> {
-    let place: Omit<PipelineFile, 'text'> = { file: `run ${run}`, name: pipeline };
-    if (uses_ref !== undefined) {
-      const { body } = await this.#parts.threads('pipeline').content(run, uses_ref, { counted: false });
-      place = { ...place, uses: JSON.parse(await readText(body)) as PipelineFile['uses'] };
-    }
-    if ('text' in definition) return { ...place, text: definition.text };
-    const { body } = await this.#parts.threads('pipeline').content(run, definition.ref);
-    return { ...place, text: await readText(body) };
+    const read = (ref: string) => artifactText(this.#parts.threads('pipeline'), run, ref);
+    const text = 'text' in definition ? definition.text : await read(definition.ref);
+    const file = { file: `run ${run}`, name: pipeline, text };
+    return uses_ref === undefined ? file : { ...file, uses: JSON.parse(await read(uses_ref)) };
   }
 
   async #recordedResults({ run, steps }: RunRecord): Promise<RecordedResults> {

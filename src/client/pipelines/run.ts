@@ -113,8 +113,8 @@ export class Run {
 
   /**
    * Returns the id of a needed step that prevents this step from running, or null. Failed steps come before
-   * skipped ones. If the condition of this step uses the status of a needed step, only an interruption of the
-   * needed step prevents this one.
+   * skipped ones. If the condition of this step uses the status of a needed step, that step counts only if it
+   * was interrupted.
    */
   #stopper(step: Step): string | null {
     const asked = new Set(

@@ -1,7 +1,6 @@
 import { badRequest, type RelayError, tooLarge } from '../../base/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
 import { STEP_OUTPUT_BYTES, STEP_VALUE_BYTES } from '../../base/limits.ts';
-import { readText } from '../../base/utf8.ts';
 import type { Artifact, ThreadsApi } from '../../contract/threads.ts';
 import { datedFrame, type FrameSecret, oneLine } from '../../text/frame.ts';
 import { neutralise } from '../../text/sanitize/neutralise.ts';
@@ -18,6 +17,7 @@ import {
   truth,
   valueReferences,
 } from './expression.ts';
+import { artifactText } from './journal.ts';
 import type { StepStatus } from './step-runner.ts';
 
 /** Status and results of a step, as later steps see them. */
@@ -176,8 +176,7 @@ export class Scope {
       for (const { ref, size } of this.#parts.view(name!)?.results ?? []) {
         if (this.#texts.has(ref)) continue;
         if (size > STEP_OUTPUT_BYTES) throw tooLong(path, STEP_OUTPUT_BYTES);
-        const { body } = await this.#parts.threads.content(this.#parts.run, ref, { counted: false });
-        this.#texts.set(ref, await readText(body));
+        this.#texts.set(ref, await artifactText(this.#parts.threads, this.#parts.run, ref));
       }
     }
   }

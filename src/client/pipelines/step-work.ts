@@ -9,7 +9,6 @@ import {
   STEP_PROMPT_CHARS,
 } from '../../base/limits.ts';
 import type { ConcurrencyLimit } from '../../base/map-concurrent.ts';
-import { readText } from '../../base/utf8.ts';
 import type { AskedQuestion } from '../../contract/questions.ts';
 import { sourceOf } from '../../contract/run-fold.ts';
 import type { Artifact } from '../../contract/threads.ts';
@@ -17,7 +16,7 @@ import { answerPatch } from '../prompts/answer-patch.ts';
 import { type AnswerCache, partialField, promptFigures, readCachedAnswer } from '../prompts/prompts.ts';
 import type { Meter } from './budget.ts';
 import type { Agent, PersonAgent, PipelineAgent, Step } from './definition.ts';
-import { readRun } from './journal.ts';
+import { artifactText, readRun } from './journal.ts';
 import type { LeaseParts } from './run-lease.ts';
 import type { Scope } from './scope.ts';
 import {
@@ -133,14 +132,12 @@ export class StepWork {
 
   /** Completes a result that was recorded before a crash: applies its patch and writes `step.done`. */
   async finish(artifact: Artifact): Promise<void> {
-    const { body } = await this.#parts
-      .threads(artifact.provenance.created_by)
-      .content(this.#parts.run, artifact.ref, { counted: false });
-    await this.#settle(artifact, await readText(body), 1);
+    const threads = this.#parts.threads(artifact.provenance.created_by);
+    await this.#settle(artifact, await artifactText(threads, this.#parts.run, artifact.ref), 1);
   }
 
   async #prepare(): Promise<Prepared> {
-    const { id, step, agent, scope, context } = this.#instance;
+    const { id, step, agent, scope, context, env } = this.#instance;
     const asCommand = agent.kind === 'shell' && agent.command === null;
     const { prompt, values } = asCommand
       ? await scope.command(step)
@@ -153,7 +150,6 @@ export class StepWork {
     const key = await stepKey(this.#parts.run, id);
     const { run, meter } = this.#parts;
     const enough: StepCall['enough'] = (model, billed) => meter.isUsedUp(step.id, model, billed);
-    const { env } = this.#instance;
     return { run, step: id, key, agent, prompt, values, args, context, pulls: step.pulls, env, enough };
   }
 

@@ -314,7 +314,7 @@ function checkpointPart({ state }: ProjectView): BriefPart {
   return part('Saved before the last compaction', STATE_JSON, lines, 'saved', checkpoint?.at);
 }
 
-/** Rank of the first todo, by status. */
+/** Rank of the first todo in a part, by status. */
 const URGENT = { in_progress: RANK.task + 2, blocked: RANK.blocked };
 
 /**

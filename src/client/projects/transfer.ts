@@ -42,7 +42,7 @@ interface Target {
   /** Files with instructions that the client loads by itself. */
   readonly memory: readonly string[];
   /**
-   * Name of the relay's tools in this client, in which `NAME` stands for the tool. `skill` is the text with
+   * Names of the relay's tools in this client: `NAME` stands for the name of a tool. `skill` is the text with
    * which a user starts the skill.
    */
   readonly tool?: string;
@@ -302,8 +302,8 @@ function threadPart(thread: Header | null): BriefPart {
 }
 
 /**
- * Lists the newest commits that changed files which are now in flight. Settings and lockfiles are ignored,
- * because many unrelated commits change them.
+ * Lists the newest commits that changed the files in the part "Files in flight". Settings and lockfiles are
+ * ignored, because many unrelated commits change them.
  */
 async function commitsPart(view: ProjectView, git: ProjectGit, { inFlight }: GitStatus): Promise<BriefPart> {
   const tracked = inFlight.filter(({ path, state }) => state !== '??' && !SETTINGS.test(path));

@@ -223,8 +223,7 @@ function rendered({ number, column, text }: Line): string {
 }
 
 /**
- * A mark for omitted lines also counts the omitted lines that are similar to the line above it, if there are
- * at least this many.
+ * If at least this many omitted lines are similar to the line above a mark, the mark says how many they are.
  */
 const MIN_SIMILAR = 5;
 

@@ -188,14 +188,14 @@ const GLOG = /^([EFWID])\d{4} \d\d:\d\d/;
 /** Matches the status in a line of an access log. */
 const ACCESS = /HTTP\/[\d.]+"? ([1-5])\d\d\b/;
 
-/** Words that report an error in a line without a level. */
+/** Matches words that report an error in a line without a level. */
 const ERROR_WORDS =
   /\b(?:error|exception|fail(?:ed|ure|s)?|fatal|panic(?:ked)?|abort(?:ed|ing)?|segmentation fault|core dumped|denied|refused|unreachable|timed out|timeout|cannot|could not|unable to|not found|no such file|killed|out of memory|invalid|unexpected|conflict|mismatch|corrupt(?:ed)?|crash(?:ed)?|rejected|exceeded|missing)\b|错误|錯誤|失败|失敗|异常|異常|致命|超时|拒绝|无法|エラー|例外|タイムアウト|できません|拒否|오류|실패/i;
 const NO_ERRORS =
   /\b(?:0|no|without|zero) (?:\w+ )?(?:errors?|failures?|failed|problems|exceptions?)\b|\b(?:err|errors?|failures?|failed)(?: count| rate)?[\s:="]*(?:0\b|\[\]|none|nil|null|false)|\bif\b.*\bfails?\b/i;
 const WARNING_WORDS =
   /\b(?:warn(?:ing)?|deprecat\w+|vulnerabilit\w+|skipp(?:ed|ing))\b|警告|非推奨|弃用|경고/i;
-/** Lines with a count, which are usually near the end of an output. */
+/** Matches lines with a count, which are usually near the end of an output. */
 const SUMMARY =
   /^\s*(?:total|summary|done|finished|completed|result|elapsed|real|user|sys)\b.*\d|\b\d+ (?:passed|failed|errors?|warnings?|skipped|packages?|vulnerabilities|files? changed)\b|合計|合计|总计|總計|完成|完了|共\s?\d/i;
 

@@ -127,7 +127,7 @@ interface Replacement {
  */
 const REPLACEMENTS: readonly Replacement[] = [
   {
-    // A frame marker in the middle of a line.
+    // Matches a frame marker in the middle of a line.
     kind: 'frame',
     needs: ['relay'],
     pattern: () =>
