@@ -137,11 +137,7 @@ type ExitArguments = [code: number | null, signal: NodeJS.Signals | null];
  * Resolves when the program has ended. Rejects if it could not be started. A caller may await the promise later,
  * because its rejection is already handled here.
  */
-function endOf(
-  child: ChildProcess,
-  line: CommandLine,
-  event: 'exit' | 'close' = 'close',
-): Promise<ProgramEnd> {
+function endOf(child: ChildProcess, line: CommandLine, event: 'exit' | 'close' = 'close') {
   const ended = (once(child, event) as Promise<ExitArguments>).then(
     ([code, signal]): ProgramEnd => ({
       code: code ?? 128 + (signal === null ? 0 : constants.signals[signal]),
@@ -182,11 +178,7 @@ const CHUNK_BYTES = 64 * 1024;
  * Reads a pipe to its end and returns false. If the program has ended but background processes keep the pipe
  * open, returns true after some time without output.
  */
-async function drain(
-  fd: number,
-  ended: Promise<unknown>,
-  onOutput: (chunk: Uint8Array) => Promise<void>,
-): Promise<boolean> {
+async function drain(fd: number, ended: Promise<unknown>, onOutput: (chunk: Uint8Array) => Promise<void>) {
   let quietSince = Number.POSITIVE_INFINITY;
   const restart = () => {
     quietSince = performance.now();

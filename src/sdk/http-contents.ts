@@ -250,15 +250,7 @@ function contentHeaders({ content_type, metadata }: Pick<PushInput, 'content_typ
   };
 }
 
-function pushCall({
-  body,
-  idempotency_key,
-  late: _,
-  size: __,
-  count,
-  excerpt,
-  ...options
-}: PushInput): HttpCall {
+function pushCall({ body, idempotency_key, late: _, size: __, count, excerpt, ...options }: PushInput) {
   const call = (sent: PushInput['body'], headers: Record<string, string>, fields: object) => {
     const query = toQuery({ ...fields, count: count || undefined, excerpt });
     const request = upload(sent, idempotency_key, headers);

@@ -210,11 +210,7 @@ const LOCAL_RELAY = 'http://127.0.0.1:7474';
  * `CONTEXTRELAY_API_KEY` belongs to `CONTEXTRELAY_URL`: it is not used if the caller passes a base URL with another
  * origin.
  */
-export function connection(options: Pick<ContextRelayOptions, 'baseUrl' | 'apiKey' | 'agent'>): {
-  baseUrl: string;
-  apiKey: string | undefined;
-  agent: string | undefined;
-} {
+export function connection(options: Pick<ContextRelayOptions, 'baseUrl' | 'apiKey' | 'agent'>) {
   const agent = options.agent ?? variable('RELAY_AGENT');
   const url = variable('CONTEXTRELAY_URL');
   const baseUrl = options.baseUrl ?? url ?? LOCAL_RELAY;

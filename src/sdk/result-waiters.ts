@@ -119,11 +119,7 @@ export class ResultWaiters {
     }
   }
 
-  async #handleMessage(
-    message: ReceivedMessage,
-    waiters: ReadonlySet<Waiter>,
-    early: Unmarked[],
-  ): Promise<void> {
+  async #handleMessage(message: ReceivedMessage, waiters: ReadonlySet<Waiter>, early: Unmarked[]) {
     const { url, metadata, ts } = message;
     if (!url) return;
     const taskId = metadata?.task_id;

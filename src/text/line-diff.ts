@@ -49,11 +49,7 @@ function shortestEdit(from: readonly string[], to: readonly string[]): DiffLine[
   ];
 }
 
-function walkBack(
-  trace: readonly Map<number, number>[],
-  from: readonly string[],
-  to: readonly string[],
-): DiffLine[] {
+function walkBack(trace: readonly Map<number, number>[], from: readonly string[], to: readonly string[]) {
   const lines: DiffLine[] = [];
   let x = from.length;
   let y = to.length;

@@ -139,11 +139,7 @@ async function perform(
 }
 
 /** Returns the A2A message from the task's metadata. Returns undefined if the task did not come over A2A. */
-async function messageOf(
-  client: ContextRelay,
-  id: string,
-  a2a: Json | undefined,
-): Promise<JobMessage | undefined> {
+async function messageOf(client: ContextRelay, id: string, a2a: Json | undefined) {
   if (!isJsonObject(a2a)) return undefined;
   const { message_id, context_id, task_id = id, message, message_pointer } = a2a as Partial<TaskMessage>;
   if (!message_id || !context_id) return undefined;

@@ -184,10 +184,7 @@ export class BridgeWorker implements AsyncDisposable {
   }
 }
 
-function checkConcurrency({
-  concurrency: at = 1,
-  runner,
-}: Pick<WorkerOptions, 'concurrency' | 'runner'>): number {
+function checkConcurrency({ concurrency: at = 1, runner }: Pick<WorkerOptions, 'concurrency' | 'runner'>) {
   if (Number.isInteger(at) && at >= 1 && at <= BRIDGE_TASKS) return Math.min(at, runner.slots ?? at);
   throw badRequest(`"concurrency" must be a whole number from 1 to ${BRIDGE_TASKS}.`);
 }

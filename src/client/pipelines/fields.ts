@@ -56,11 +56,7 @@ export class Fields {
    * Returns the map at a key, or undefined if the key is missing. Instead of a map, the file may contain a
    * single value of the type `scalar`, which is then the value of the first of `keys`.
    */
-  shorthand(
-    key: string,
-    keys: readonly string[],
-    scalar: 'string' | 'number' = 'string',
-  ): Fields | undefined {
+  shorthand(key: string, keys: readonly string[], scalar: 'string' | 'number' = 'string') {
     if (!this.has(key)) return undefined;
     const value = this.raw[key]!;
     return this.map(key, keys, `"${key}"`, typeof value === scalar ? { [keys[0]!]: value } : value);

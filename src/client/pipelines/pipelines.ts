@@ -157,12 +157,7 @@ export class Pipelines {
    * Copies the results of an earlier run into a new run, except the results of `from` and of all steps that
    * depend on it.
    */
-  async #takeOver(
-    run: string,
-    pipeline: Pipeline,
-    record: RunRecord,
-    from: string,
-  ): Promise<RecordedResults> {
+  async #takeOver(run: string, pipeline: Pipeline, record: RunRecord, from: string) {
     const again = withDependents(pipeline.steps, from);
     const steps = new Set(pipeline.steps.map(({ id }) => id));
     const known = new Map<string, { artifact: Artifact; settled: boolean }>();

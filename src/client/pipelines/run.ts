@@ -188,11 +188,7 @@ export class Run {
   }
 
   /** Records that a step ended without a call of its agent. */
-  async #note(
-    step: Step,
-    status: 'blocked' | 'failed' | 'skipped',
-    o: { why: string; attempts?: number },
-  ): Promise<void> {
+  async #note(step: Step, status: 'blocked' | 'failed' | 'skipped', o: { why: string; attempts?: number }) {
     const { run, threads, progress } = this.#parts;
     await threads('pipeline').record(run, `step.${status}`, { step: step.id, ...o });
     progress({ step: step.id, status, why: o.why });

@@ -125,11 +125,7 @@ export class TriggerServer {
    * Starts runs at the times of a schedule. The last time is stored in the thread of the lease, so that the
    * next holder of the lease continues after it.
    */
-  async #watchClock(
-    trigger: Extract<Trigger, { on: 'schedule' }>,
-    thread: string,
-    signal: AbortSignal,
-  ): Promise<void> {
+  async #watchClock(trigger: Extract<Trigger, { on: 'schedule' }>, thread: string, signal: AbortSignal) {
     const { now, pause, relay } = this.#o;
     const { cron, timezone, missed } = trigger;
     const key = `${cron} ${timezone}`;

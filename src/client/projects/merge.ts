@@ -147,11 +147,7 @@ export async function mergeProject(sides: ProjectSides, mergeLines: ProjectGit['
   return { files, renumbered: [...told('ours', ours), ...told('theirs', theirs)] };
 }
 
-async function mergeFile(
-  name: ProjectFileName,
-  sides: Sides,
-  mergeLines: ProjectGit['mergeLines'],
-): Promise<MergedFile> {
+async function mergeFile(name: ProjectFileName, sides: Sides, mergeLines: ProjectGit['mergeLines']) {
   if (name === PROJECT_MD) return mergeLines(sides);
   if (name !== DECISIONS_MD) return { text: mergeJsonFile(name, sides), conflict: false };
   const text = mergeDecisions(sides);

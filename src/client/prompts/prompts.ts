@@ -187,11 +187,7 @@ export class Prompts {
     return { patch: { status: 'none', ops: 0 }, state_ref };
   }
 
-  async #fromCache(
-    bundle: Bundle,
-    model: string,
-    onText?: (text: string) => void,
-  ): Promise<PromptOutcome | null> {
+  async #fromCache(bundle: Bundle, model: string, onText?: (text: string) => void) {
     const { cache, env } = this.#parts;
     const began = env.now();
     const keys = [await keyOf(bundle, model), await afterKey(bundle, model, bundle.state_ref)];

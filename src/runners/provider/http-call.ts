@@ -116,11 +116,7 @@ function wait(attempt: number, retryAfter?: string | null): number {
  * Returns the error of a provider, with the message from its JSON. The API key that was sent is removed from
  * it.
  */
-async function failureOf(
-  response: Response,
-  connection: Connection,
-  withTools: boolean,
-): Promise<RelayError> {
+async function failureOf(response: Response, connection: Connection, withTools: boolean) {
   const { provider, url, headers, model, keyName, models } = connection;
   const { status } = response;
   const text = (await response.text().catch(() => '')).slice(0, 20_000);

@@ -59,11 +59,7 @@ export function outputBehind(now: ScreenText, text: string, before: ScreenText):
  * Returns the text after an occurrence of the mark, or null if there is none. `choose` gets the end positions
  * of all occurrences and returns the index of one.
  */
-function behindSight(
-  screen: string,
-  mark: string,
-  choose: (ends: readonly number[]) => number,
-): string | null {
+function behindSight(screen: string, mark: string, choose: (ends: readonly number[]) => number) {
   const whole = squeezed(screen);
   const ends: number[] = [];
   for (let at = whole.indexOf(mark); mark !== '' && at >= 0; at = whole.indexOf(mark, at + mark.length))

@@ -149,13 +149,7 @@ interface Chosen {
 const MARK_TOKENS = 8;
 
 /** Chooses items by priority while they fit. Drops the least important ones if the text is still too long. */
-async function fit(
-  items: Item[],
-  scanner: Scanner,
-  lines: number,
-  budget: number,
-  counter: TokenCounter,
-): Promise<Chosen> {
+async function fit(items: Item[], scanner: Scanner, lines: number, budget: number, counter: TokenCounter) {
   items.sort((a, b) => b.priority - a.priority || a.lines[0]!.number - b.lines[0]!.number);
   const chosen: Line[][] = [];
   const shownPlaces = new Set<string>();

@@ -49,10 +49,7 @@ export async function makePreview(kind: PreviewKind, content: Content): Promise<
 }
 
 /** Returns the text to show: the beginning of prose, or an excerpt of program output and data. */
-async function previewText(
-  kind: PreviewKind,
-  { start, size, lineCount }: Content,
-): Promise<{ text: string; partial: boolean }> {
+async function previewText(kind: PreviewKind, { start, size, lineCount }: Content) {
   // Decode as a stream, so that an incomplete character at the end is dropped.
   const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(start, { stream: true });
   if (kind === 'html') return { text: htmlText(text), partial: true };
