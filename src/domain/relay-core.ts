@@ -162,7 +162,8 @@ export class RelayCore {
         }),
       messages: () => {
         const others = (caller: Caller) => this.agents.others(caller);
-        return new Messages({ deps, sessions: new Sessions(deps), pointers: this.pointers, others });
+        const pointers = () => this.pointers;
+        return new Messages({ deps, sessions: new Sessions(deps), pointers, others });
       },
       tasks: () => new Tasks({ ...this.#parts, pointers: this.pointers, agents: this.agents }),
       files: () =>

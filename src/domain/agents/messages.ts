@@ -87,7 +87,8 @@ interface ConversationRecord {
 interface MessageParts {
   readonly deps: Deps;
   readonly sessions: Sessions;
-  readonly pointers: Pointers;
+  /** Only long messages need pointers. Creating them also creates the channels. */
+  pointers(): Pointers;
   /** Returns the bridges and followers. */
   others(caller: Caller): Promise<{ readonly name: string; readonly kind: string }[]>;
 }
@@ -202,7 +203,7 @@ export class Messages {
         'Send a shorter text, or the long text without a pointer.',
       );
     const { idempotency_key: key } = o;
-    const { url, excerpt } = await this.#parts.pointers.push(caller, {
+    const { url, excerpt } = await this.#parts.pointers().push(caller, {
       body: bytes,
       excerpt: AGENT_EXCERPT_TOKENS,
       ttl: AGENT_MESSAGES_KEPT_MS / 1000,
