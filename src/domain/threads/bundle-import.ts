@@ -180,13 +180,9 @@ async function storeContents(
     const { ref, size, hash, deleted_at } = described;
     const records = artifactRecords(log);
     const key = artifactKey(root, ref);
-    if (deleted_at !== undefined) {
-      const tombstone = { ...withoutContent(described), deleted_at: isoTime(Date.parse(deleted_at)) };
-      await records.put(key, tombstone);
-      return [];
-    }
-    if (damaged.has(ref)) {
-      await records.put(key, withoutContent(described));
+    if (deleted_at !== undefined || damaged.has(ref)) {
+      const time = deleted_at === undefined ? {} : { deleted_at: isoTime(Date.parse(deleted_at)) };
+      await records.put(key, { ...withoutContent(described), ...time });
       return [];
     }
     const scan = new ContentScan(streamFrom(zip.stream(zip.items.get(contentFile(described))!)), size);

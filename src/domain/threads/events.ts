@@ -157,14 +157,9 @@ export const listEnvelopes: ThreadVerb<'envelopes'> = async (log, caller, id, o 
 };
 
 function checkEnvelope(input: EnvelopeInput): void {
-  if (typeof input.to_capability !== 'string' || !/^[\w.:/@-]{1,128}$/.test(input.to_capability)) {
-    throw badRequest('"to_capability" must be a name of at most 128 letters, digits and _ . : / @ -');
-  }
-  for (const [field, value] of [
-    ['type', input.type],
-    ['schema', input.schema],
-  ] as const) {
-    if (value !== undefined && !/^[\w.:/@-]{1,128}$/.test(value))
+  const { to_capability = '', type = 'request', schema = 'none' } = input;
+  for (const [field, name] of Object.entries({ to_capability, type, schema })) {
+    if (typeof name !== 'string' || !/^[\w.:/@-]{1,128}$/.test(name))
       throw badRequest(`"${field}" must be a name of at most 128 letters, digits and _ . : / @ -`);
   }
   if (input.payload === undefined) throw badRequest('"payload" is missing.');

@@ -174,19 +174,17 @@ function isObject(value: Json): value is Extract<Json, object> {
   return typeof value === 'object' && value !== null;
 }
 
+/** How an event changes the state, by type. Events of all other types are patches or reverts. */
+const HOW: { readonly [type: string]: BlameLine['how'] } = {
+  'artifact.created': 'artifact',
+  'checkpoint.created': 'compaction',
+};
+
 function blameMark(thread: string, count: number, version: number, event: StoredEvent): Mark {
   const { type, payload, legacy } = event;
   const { id, timestamp } = toWire(thread, count, event);
   const { reverted_to: reverted, ref } = payload;
-  const how = legacy
-    ? 'import'
-    : type === 'artifact.created'
-      ? 'artifact'
-      : type === 'checkpoint.created'
-        ? 'compaction'
-        : reverted === undefined
-          ? 'patch'
-          : 'revert';
+  const how = legacy ? 'import' : (HOW[type] ?? (reverted === undefined ? 'patch' : 'revert'));
   const from = how === 'artifact' ? ref : reverted;
   return {
     version,

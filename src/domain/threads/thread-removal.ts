@@ -3,18 +3,7 @@ import { ORPHAN_AGE_MS } from '../../base/limits.ts';
 import type { Deps } from '../deps.ts';
 import { EndIndex } from '../end-index.ts';
 import { withLease } from '../lease.ts';
-import { allRecords } from '../records.ts';
-import {
-  idOf,
-  listKey,
-  listPrefix,
-  lockKey,
-  logOf,
-  metaKey,
-  rootsFor,
-  type ThreadRoot,
-  threadPrefix,
-} from './keys.ts';
+import { idOf, listKey, lockKey, logOf, metaKey, rootsFor, type ThreadRoot, threadPrefix } from './keys.ts';
 import { markChanged } from './tenant-totals.ts';
 import type { ThreadLog, ThreadVerb } from './thread-log.ts';
 
@@ -101,14 +90,12 @@ async function storedBytesAt(log: ThreadLog, root: ThreadRoot): Promise<number> 
   return (await log.heads.load(root).catch(() => null))?.totals.stored ?? 0;
 }
 
-/** Finishes a deletion that a crash interrupted. */
-export async function finishDeletion(log: ThreadLog, tenant: string, id: string): Promise<void> {
-  const { records } = log.deps.engine;
+/** Finishes a deletion that a crash interrupted. `listed` is the key of the thread's list entry. */
+export async function finishDeletion(log: ThreadLog, tenant: string, listed: string): Promise<void> {
+  const id = listed.slice(listed.lastIndexOf('.') + 1);
   if (await log.find(tenant, id)) return;
   for (const root of rootsFor(tenant, id)) if (!(await clearUnownedRoot(log, tenant, root))) return;
-  for await (const { key } of allRecords(records, listPrefix(tenant))) {
-    if (key.endsWith(`.${id}`)) await records.delete(key);
-  }
+  await log.deps.engine.records.delete(listed);
 }
 
 /**

@@ -113,25 +113,23 @@ export const listThreads: ThreadVerb<'list'> = async (log, caller, o = {}) => {
     if (!words.matches(listed) || (listed.startsWith('.') && hidesDots)) return null;
     const id = key.slice(key.lastIndexOf('.') + 1);
     if (!isUuid(id) || !id.startsWith(o.prefix?.toLowerCase() ?? '')) return null;
-    for (const root of rootsFor(caller.tenant, id)) {
-      const [stored, { count }, hop_count] = await Promise.all([
-        log.metas.get(metaKey(root)),
-        logs.info(logOf(root)),
-        log.ledger.counter(root, 'hops'),
-      ]);
-      const meta = stored?.value;
-      if (meta?.tenant !== caller.tenant) continue;
-      if (count === 0 || !reaches(caller, { by: meta.key })) return null;
-      if (o.by !== undefined && o.by !== meta.by) return null;
-      const { name, created, by } = meta;
-      const thread = { thread_id: id, name, created_at: isoTime(created), ...expiry(meta), by, hop_count };
-      return { thread, next: key.slice(prefix.length) };
+    const meta = await log.find(caller.tenant, id);
+    if (!meta) {
+      // The listed thread does not exist any more. If it had an expiry, the sweep deletes its data. Otherwise its
+      // deletion was interrupted, so finish it here.
+      if ((value as JsonObject).expires === undefined)
+        log.background.run(() => finishDeletion(log, caller.tenant, key));
+      return null;
     }
-    // The listed thread does not exist any more. If it had an expiry, the sweep deletes its data. Otherwise its
-    // deletion was interrupted, so finish it here.
-    if ((value as JsonObject).expires === undefined)
-      log.background.run(() => finishDeletion(log, caller.tenant, id));
-    return null;
+    const { root, name, created, by } = meta;
+    if (!reaches(caller, { by: meta.key }) || (o.by !== undefined && o.by !== by)) return null;
+    const [{ count }, hop_count] = await Promise.all([
+      logs.info(logOf(root)),
+      log.ledger.counter(root, 'hops'),
+    ]);
+    if (count === 0) return null;
+    const thread = { thread_id: id, name, created_at: isoTime(created), ...expiry(meta), by, hop_count };
+    return { thread, next: key.slice(prefix.length) };
   };
   const threads = [];
   const limit = o.limit ?? PAGE_ITEMS;
