@@ -83,7 +83,7 @@ function remoteAgent(client: Client, card: AgentCard, send: typeof fetch, relay?
       let outcome: AgentOutcome | null = null;
       try {
         for await (const event of client.sendMessageStream(request, { signal: task.signal })) {
-          outcome = advanced(outcome, event);
+          outcome = applyEvent(outcome, event);
           if (outcome) task.onState?.(outcome);
           if (outcome && isFinal(outcome.state)) break;
         }
@@ -198,7 +198,7 @@ function outcomeOf(answer: Task | Message): AgentOutcome {
 }
 
 /** Applies a stream event to an outcome and returns the new outcome. */
-function advanced(outcome: AgentOutcome | null, { payload }: StreamResponse): AgentOutcome | null {
+function applyEvent(outcome: AgentOutcome | null, { payload }: StreamResponse): AgentOutcome | null {
   if (payload?.$case === 'task' || payload?.$case === 'message') return outcomeOf(payload.value);
   if (!outcome || !payload) return outcome;
   if (payload.$case === 'statusUpdate') {
@@ -286,12 +286,12 @@ export function a2aBridgeRunner(url: string): Runner & { run(job: BridgeJob): Pr
     kind: 'a2a',
     target: url,
     open: async () => void (await connected()),
-    run: async (job) => perform(await connected(), job, talks),
+    run: async (job) => runTask(await connected(), job, talks),
     close: async () => {},
   };
 }
 
-async function perform(agent: RemoteAgent, job: BridgeJob, talks: Map<string, Conversation>): Promise<Ran> {
+async function runTask(agent: RemoteAgent, job: BridgeJob, talks: Map<string, Conversation>): Promise<Ran> {
   const { message, prompt: text } = job;
   let started: string | null = null;
   const leaving = new AbortController();
@@ -310,7 +310,7 @@ async function perform(agent: RemoteAgent, job: BridgeJob, talks: Map<string, Co
       const { parts } = message.json as { parts: JsonObject[] };
       const talk = talks.get(message.taskId) ?? talks.get(message.contextId) ?? {};
       const outcome = await agent.run({ text, parts, ...talk, signal, onState });
-      noteTalk(talks, message, outcome);
+      noteConversation(talks, message, outcome);
       return { output: JSON.stringify(answerOf(outcome)) };
     }
     const outcome = await agent.run({ text, signal, onState });
@@ -325,7 +325,11 @@ async function perform(agent: RemoteAgent, job: BridgeJob, talks: Map<string, Co
   }
 }
 
-function noteTalk(talks: Map<string, Conversation>, message: JobMessage, outcome: AgentOutcome): void {
+function noteConversation(
+  talks: Map<string, Conversation>,
+  message: JobMessage,
+  outcome: AgentOutcome,
+): void {
   const contextId = outcome.context_id || undefined;
   const asks = outcome.state === 'input_required' || outcome.state === 'auth_required';
   talks.set(message.contextId, { contextId });

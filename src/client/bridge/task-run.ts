@@ -58,46 +58,46 @@ export async function runTask(
   const { id, key } = parsePointer(url);
   if (await hasResult(client, id)) return drop(message, o, id, 'it already has a result');
   o.onEvent?.({ type: 'task', id, from, attempt: message.attempt ?? 1 });
-  const wished = metadata?.done_channel;
-  const doneChannel = typeof wished === 'string' && wished !== '' ? wished : o.doneChannel;
+  const requested = metadata?.done_channel;
+  const doneChannel = typeof requested === 'string' && requested !== '' ? requested : o.doneChannel;
   const encrypted = o.encrypted || (key !== null && (await client.hasChannelKey(doneChannel)));
   if (key !== null && !encrypted) o.onEvent?.({ type: 'trouble', what: notEncrypted(doneChannel) });
   const settled = new AbortController();
   const canceled = new AbortController();
   const over = new AbortController();
   using listening = await o.waiters.listen(doneChannel);
-  const elsewhere = listening.wait(id, { signal: over.signal }).then((found) => {
+  const otherResult = listening.wait(id, { signal: over.signal }).then((found) => {
     if (found?.status === 'canceled') canceled.abort(found.summary);
     else if (found) settled.abort();
   });
   // Ignore errors of this wait, so that the task still runs. If there is already another result, the relay
   // rejects the second one.
-  elsewhere.catch(() => {});
+  otherResult.catch(() => {});
   let ran: Ran;
   try {
     const task = { id, url, from, encrypted, message: metadata?.a2a };
     const signals = { lost, stopping, settled: settled.signal, canceled: canceled.signal };
-    ran = await perform(client, o, task, signals);
+    ran = await runJob(client, o, task, signals);
   } finally {
     over.abort();
   }
   if (canceled.signal.aborted) return drop(message, o, id, String(canceled.signal.reason));
-  if (lost.aborted) return forget(o, id, 'its lease ended, and another bridge took the task');
+  if (lost.aborted) return reportDropped(o, id, 'its lease ended, and another bridge took the task');
   if (settled.signal.aborted) return drop(message, o, id, 'the agent sent the result itself');
   if (stopping.aborted) {
     // Wait before giving the task back. If the relay has not yet noticed that this bridge left, it could give
     // the task to this bridge again.
     await pause(LEAVE_MS);
     await message.nack();
-    return forget(o, id, 'given back');
+    return reportDropped(o, id, 'given back');
   }
   const overA2A = metadata?.a2a !== undefined;
-  const brought = await bringResult(client, o, ran, { id, doneChannel, encrypted, overA2A, stopping });
+  const delivered = await deliverResult(client, o, ran, { id, doneChannel, encrypted, overA2A, stopping });
   await message.ack().catch(ignoreLostLease);
-  return brought;
+  return delivered;
 }
 
-async function perform(
+async function runJob(
   client: ContextRelay,
   o: WorkerOptions,
   task: { id: string; url: string; from: string; encrypted: boolean; message: Json | undefined },
@@ -151,7 +151,7 @@ async function messageOf(client: ContextRelay, id: string, a2a: Json | undefined
  * Delivers a result. If the relay cannot be reached, retries until the bridge stops. Returns null if the task
  * already has another result.
  */
-async function bringResult(
+async function deliverResult(
   client: ContextRelay,
   o: WorkerOptions,
   ran: Ran,
@@ -161,15 +161,15 @@ async function bringResult(
   const asAnswer = task.overA2A && !encrypted;
   const { status, summary, text, outcome, contentType } = resultOf(ran, o.plain === true, asAnswer);
   // Metadata is not encrypted. So for an encrypted result it must not contain anything that the agent wrote.
-  const told = encrypted ? {} : { summary: summary.slice(0, TASK_SUMMARY_CHARS), outcome };
-  const about = { ...told, agent: o.name };
+  const details = encrypted ? {} : { summary: summary.slice(0, TASK_SUMMARY_CHARS), outcome };
+  const about = { ...details, agent: o.name };
   for (let wait = FIRST_WAIT_MS; ; wait = Math.min(wait * 2, LONGEST_WAIT_MS)) {
     try {
       await pushResult(client, text, { id, status, doneChannel, encrypted, contentType, about });
       o.onEvent?.({ type: 'result', id, status, summary: encrypted ? '' : summary });
       return status;
     } catch (error) {
-      if (isRelayError(error, 'idempotency_conflict')) return forget(o, id, 'it already has a result');
+      if (isRelayError(error, 'idempotency_conflict')) return reportDropped(o, id, 'it already has a result');
       if (stopping.aborted || !canReconnect(error)) throw error;
       o.onEvent?.({ type: 'trouble', what: errorText(error) });
       await pause(wait, stopping);
@@ -257,10 +257,10 @@ async function hasResult(client: ContextRelay, id: string): Promise<boolean> {
 
 async function drop(message: ReceivedMessage, o: WorkerOptions, id: string, why: string): Promise<null> {
   await message.ack().catch(ignoreLostLease);
-  return forget(o, id, why);
+  return reportDropped(o, id, why);
 }
 
-function forget(o: WorkerOptions, id: string, why: string): null {
+function reportDropped(o: WorkerOptions, id: string, why: string): null {
   o.onEvent?.({ type: 'dropped', id, why });
   return null;
 }

@@ -74,7 +74,7 @@ export class BridgeWorker implements AsyncDisposable {
 
   /** Stops the worker. It gives its running tasks back, so that another bridge can take them. */
   async stop(): Promise<void> {
-    await this.#wind();
+    await this.#shutDown();
     this.#end.resolve();
   }
 
@@ -85,11 +85,11 @@ export class BridgeWorker implements AsyncDisposable {
   async #stopWith(error: unknown): Promise<void> {
     if (this.#stopping.signal.aborted) return;
     // Ignore errors of the cleanup: `ended` rejects with the error that stopped the bridge.
-    await this.#wind().catch(() => {});
+    await this.#shutDown().catch(() => {});
     this.#end.reject(error);
   }
 
-  async #wind(): Promise<void> {
+  async #shutDown(): Promise<void> {
     this.#stopping.abort();
     clearInterval(this.#beating);
     await Promise.all(this.#subscriptions.map((each) => each.close()));

@@ -277,7 +277,7 @@ export class Pipelines {
       only: o.only,
     };
     const execution = new Run(parts, pipeline, known);
-    let status: RunRecord['status'] = await execution.go();
+    let status: RunRecord['status'] = await execution.execute();
     const outputs = status === 'done' ? { outputs: await execution.outputs() } : {};
     await lease.confirm();
     const isCancelled = status === 'interrupted' && turn?.lost.aborted;

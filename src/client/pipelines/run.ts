@@ -54,7 +54,7 @@ export class Run {
   }
 
   /** Runs the steps. Resolves with the final status when no step is running any more. */
-  async go(): Promise<Exclude<RunRecord['status'], 'running'>> {
+  async execute(): Promise<Exclude<RunRecord['status'], 'running'>> {
     const { steps } = this.#pipeline;
     const wanted = withNeeds(steps, this.#parts.only ?? steps.map(({ id }) => id));
     for (const step of steps) if (wanted.has(step.id)) this.#begin(step);
@@ -80,7 +80,7 @@ export class Run {
         throw error;
       });
       this.#steps.set(step.id, going);
-      // Handle a rejection here, otherwise the runtime reports it as unhandled. `go` reports the failure
+      // Handle a rejection here, otherwise the runtime reports it as unhandled. `execute` reports the failure
       // after every step has ended.
       going.catch(() => {});
     }
@@ -108,7 +108,7 @@ export class Run {
     if (items === null) return this.#end(step, 'failed', [], true);
     const outcomes = await Promise.all(items.map((item) => this.#instance(step, item)));
     const results = outcomes.flatMap((outcome) => (outcome.status === 'done' ? [outcome.artifact] : []));
-    this.#end(step, together(outcomes), results, step.forEach !== undefined);
+    this.#end(step, combinedStatus(outcomes), results, step.forEach !== undefined);
   }
 
   /**
@@ -173,7 +173,7 @@ export class Run {
     return outcome;
   }
 
-  /** Fills the templates of `outputs`. Call it after `go`. */
+  /** Fills the templates of `outputs`. Call it after `execute`. */
   async outputs(): Promise<{ [name: string]: string }> {
     const scope = new Scope(this.#scopeParts());
     const filled: { [name: string]: string } = {};
@@ -201,7 +201,7 @@ export class Run {
   }
 }
 
-function together(outcomes: readonly Outcome[]): StepStatus {
+function combinedStatus(outcomes: readonly Outcome[]): StepStatus {
   for (const status of ['failed', 'interrupted'] as const)
     if (outcomes.some((outcome) => outcome.status === status)) return status;
   const skipped = outcomes.length > 0 && outcomes.every(({ status }) => status === 'skipped');

@@ -80,8 +80,11 @@ export type Outcome =
 /** A step call without `attempt`. Its fields are the same in every attempt. */
 type Prepared = Omit<StepCall, 'attempt'>;
 
-/** Kinds of agents whose answers may end with a patch of the state. */
-const SPEAKING: ReadonlySet<Agent['kind']> = new Set(['provider', 'cli', 'bridge', 'a2a']);
+/**
+ * Kinds of agents that pass the prompt to a model. Their prompts have frames around foreign text, and their
+ * answers may end with a patch of the state.
+ */
+const MODEL_AGENTS: ReadonlySet<Agent['kind']> = new Set(['provider', 'cli', 'bridge', 'a2a']);
 
 /** Runs one instance of a step, from its condition to its recorded result. */
 export class StepWork {
@@ -142,7 +145,7 @@ export class StepWork {
     const { prompt, values } = asCommand
       ? await scope.command(step)
       : {
-          prompt: SPEAKING.has(agent.kind) ? await scope.promptText(step) : await scope.plain(step),
+          prompt: MODEL_AGENTS.has(agent.kind) ? await scope.promptText(step) : await scope.plain(step),
           values: {},
         };
     const args = await scope.args(agent);
@@ -246,7 +249,7 @@ export class StepWork {
     const previous = await threads(this.#instance.step.agent).artifact(run, ref, { counted: false });
     const { context } = this.#instance;
     const note = `Attempt ${attempt} was not enough. Its output is the artifact ${previous.ref}, "${previous.name}". Continue from there.`;
-    const prompt = SPEAKING.has(call.agent.kind)
+    const prompt = MODEL_AGENTS.has(call.agent.kind)
       ? `${call.prompt.replace(PREVIOUS, '')}\n\n${PREVIOUS_MARK}${note}`
       : call.prompt;
     return { ...call, prompt, context: [...context, previous] };
@@ -380,7 +383,7 @@ export class StepWork {
         ...(cut ? { cut } : {}),
       });
     }
-    const refused = SPEAKING.has(agent.kind) && !cached ? await this.#remember(text, by) : null;
+    const refused = MODEL_AGENTS.has(agent.kind) && !cached ? await this.#remember(text, by) : null;
     await this.#note('done', {
       ref: artifact.ref,
       attempts,

@@ -89,7 +89,7 @@ export async function boundedBrief(
   now: number,
   count?: (text: string) => Promise<TokenCount>,
 ): Promise<Brief & { readonly tokens: Tokens }> {
-  const safe = defused(draft);
+  const safe = sanitized(draft);
   const { build, lines } = builder(safe, maxTokens, now, tokensAtMost);
   const whole = await build(lines);
   const fits = whole.omitted === 0 && whole.cost <= maxTokens;
@@ -116,7 +116,7 @@ export function tokensAtMost(text: string): number {
 }
 
 /** Sanitizes the title, the warnings and all lines. Masks secrets in text that comes from files. */
-function defused(draft: Draft): Draft {
+function sanitized(draft: Draft): Draft {
   const masked = new Set<string>();
   const safe = (text: string, source?: string) => {
     const clear = source === undefined ? text : maskedLine(text);
@@ -191,7 +191,7 @@ async function fit(draft: Draft, maxTokens: number, now: number, measure: Measur
   // The token counts of different briefs do not grow exactly line by line, so this brief may still exceed the
   // budget. Remove lines until it fits.
   for (let count = low; count > 0 && fitted.cost > maxTokens; ) fitted = await build(--count);
-  return fitted.cost <= maxTokens ? fitted : clipped(fitted, maxTokens, measure);
+  return fitted.cost <= maxTokens ? fitted : cutToBudget(fitted, maxTokens, measure);
 }
 
 /** Keeps the `count` lines with the lowest rank. Of lines with the same rank, keeps the first ones. */
@@ -228,7 +228,7 @@ function render(draft: Draft, omitted: number, now: number, maxTokens: number) {
  * Cuts a brief that exceeds the budget even without the lines of its parts. Removes lines from the end, then
  * cuts the last remaining line.
  */
-async function clipped(brief: Brief, maxTokens: number, measure: Measure): Promise<Measured> {
+async function cutToBudget(brief: Brief, maxTokens: number, measure: Measure): Promise<Measured> {
   for (let { text } = brief; ; ) {
     const cost = await measure(text);
     if (cost <= maxTokens) return { ...brief, text, cost };

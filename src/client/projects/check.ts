@@ -1,13 +1,13 @@
 import type { NewDecision } from './decisions.ts';
 import {
-  acceptances,
   acceptedRecords,
+  acceptsEntries,
   digestDecisions,
   type Rewrite,
   readSeal,
   repeatedIds,
-  rewritten,
-  rewrittenSince,
+  rewrittenSinceCommits,
+  rewrittenSinceSeal,
   SEAL_FILE,
 } from './decisions.ts';
 import { faults } from './faults.ts';
@@ -91,7 +91,7 @@ async function checkHistory(view: ProjectView, files: ProjectFiles, git: Project
 export async function acceptRewrites(files: ProjectFiles, git: ProjectGit): Promise<NewDecision | null> {
   const found = await decisionRewrites(files, git);
   if (found.length === 0) return null;
-  const stands = acceptances(await digestDecisions((await files.read(DECISIONS_MD))?.text ?? ''));
+  const stands = acceptsEntries(await digestDecisions((await files.read(DECISIONS_MD))?.text ?? ''));
   const ids = [...new Set(found.map(({ id }) => id))];
   return {
     title: `Accept the change to ${ids.join(', ')}`,
@@ -108,8 +108,8 @@ async function decisionRewrites(files: ProjectFiles, git: ProjectGit): Promise<R
   const changes = await git.history(DECISIONS_MD, VERSIONS);
   const found =
     changes.length > 0
-      ? await rewrittenSince(changes, text)
-      : rewritten(readSeal((await files.read(SEAL_FILE))?.text), await digestDecisions(text));
+      ? await rewrittenSinceCommits(changes, text)
+      : rewrittenSinceSeal(readSeal((await files.read(SEAL_FILE))?.text), await digestDecisions(text));
   const accepted = await acceptedRecords(text);
   return found.filter(({ id }) => !accepted.has(id));
 }

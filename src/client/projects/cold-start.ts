@@ -104,7 +104,7 @@ function draftOf(view: ProjectView, around: Surroundings, about: string | null):
   const handoff = about === null ? undefined : view.handoffs.find(({ id }) => sameId('HANDOFF', id, about));
   const topic = handoff
     ? topicOf(`${handoff.task} ${handoff.expected_output}`)
-    : topicOf(about ?? [view.state?.current_task, ...ahead(view)].join(' '));
+    : topicOf(about ?? [view.state?.current_task, ...plannedWork(view)].join(' '));
   const matching = about === null || handoff ? null : matches(view, topic);
   const rest = {
     ...view,
@@ -164,7 +164,7 @@ function matches(view: ProjectView, topic: Topic) {
 }
 
 /** Returns the work in progress and the next steps. */
-export function ahead({ state }: ProjectView): (string | null | undefined)[] {
+export function plannedWork({ state }: ProjectView): (string | null | undefined)[] {
   return [state?.in_progress, ...(state?.next_steps ?? [])];
 }
 

@@ -6,7 +6,7 @@ import {
   extendSeal,
   readDecisions,
   readSeal,
-  rewritten,
+  rewrittenSinceSeal,
 } from './decisions.ts';
 
 const FRESH = { title: 'Use queues', context: 'bursts', decision: 'a queue', consequences: 'one more part' };
@@ -89,7 +89,7 @@ test('the text of a decision cannot begin another decision', () => {
 test('a changed, moved or missing decision is reported; an appended one and other line endings are not', async () => {
   const before = await digestDecisions(TWO);
   const after = async (text: string) =>
-    rewritten(before, await digestDecisions(text)).map(({ what }) => what.replace(/ since.*/, ''));
+    rewrittenSinceSeal(before, await digestDecisions(text)).map(({ what }) => what.replace(/ since.*/, ''));
   assert.deepEqual(await after(appendDecision(TWO, FRESH, '2026-04-20').text), []);
   assert.deepEqual(await after(TWO.replaceAll('\n', '  \r\n')), []);
   assert.deepEqual(await after(TWO.replace('one package', 'two packages')), ['ADR-001 was changed']);

@@ -175,8 +175,8 @@ export interface Rewrite {
  * first, and then looks at the current text `now`. A record that was changed and later restored is not
  * reported.
  */
-export async function rewrittenSince(changes: readonly FileChange[], now: string): Promise<Rewrite[]> {
-  const read = remembering(digestDecisions);
+export async function rewrittenSinceCommits(changes: readonly FileChange[], now: string): Promise<Rewrite[]> {
+  const read = memoize(digestDecisions);
   const written = new Map<string, { readonly record: RecordDigest; readonly commit: string }>();
   const known = new Set<string>();
   const lost = new Map<string, string>();
@@ -222,14 +222,14 @@ function isUnchanged(record: RecordDigest, records: readonly RecordDigest[]): bo
  * current text.
  */
 export async function acceptedRecords(text: string): Promise<ReadonlySet<string>> {
-  const now = acceptances(await digestDecisions(text));
+  const now = acceptsEntries(await digestDecisions(text));
   const accepted = readDecisions(text).flatMap(({ accepts }) => accepts);
   const ids = accepted.map((item) => item.split(' ')[0]!);
   return new Set(ids.filter((id) => accepted.includes(now(id))));
 }
 
 /** Returns a function that builds the `Accepts` entry for the current text of a record. */
-export function acceptances(records: readonly RecordDigest[]): (id: string) => string {
+export function acceptsEntries(records: readonly RecordDigest[]): (id: string) => string {
   return (id) => {
     const record = records.find((each) => each.id === id);
     return `${id} ${record ? record.sha256.slice(0, 16) : 'gone'}`;
@@ -245,7 +245,7 @@ export function repeatedIds(records: readonly { readonly id: string }[]): string
 /**
  * Compares the records with the seal and returns the changes. If records were only appended, there are none.
  */
-export function rewritten(seal: readonly RecordDigest[], now: readonly RecordDigest[]): Rewrite[] {
+export function rewrittenSinceSeal(seal: readonly RecordDigest[], now: readonly RecordDigest[]): Rewrite[] {
   const found: Rewrite[] = [];
   const say = (id: string, how: string) =>
     void found.push({ id, what: `${id} ${how} since a relay command last read it`, original: null });
@@ -279,7 +279,7 @@ export function extendSeal(text: string | undefined, now: readonly RecordDigest[
   return `${JSON.stringify({ records: [...seal, ...fresh] }, null, 2)}\n`;
 }
 
-function remembering<T>(work: (text: string) => Promise<T>): (text: string) => Promise<T> {
+function memoize<T>(work: (text: string) => Promise<T>): (text: string) => Promise<T> {
   const done = new Map<string, Promise<T>>();
   return (text) => {
     const known = done.get(text) ?? work(text);

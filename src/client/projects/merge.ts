@@ -123,9 +123,9 @@ export type ProjectSides = { readonly [Name in ProjectFileName]?: Sides };
  */
 export async function mergeProject(sides: ProjectSides, mergeLines: ProjectGit['mergeLines']) {
   const plans = [
-    await planned(sides[DECISIONS_MD], 'ADR', decisionNumbers),
-    await planned(sides[TODOS_JSON], 'TODO', todoNumbers),
-    await planned(sides[STATE_JSON], 'HANDOFF', handoffNumbers),
+    await planNumbers(sides[DECISIONS_MD], 'ADR', decisionNumbers),
+    await planNumbers(sides[TODOS_JSON], 'TODO', todoNumbers),
+    await planNumbers(sides[STATE_JSON], 'HANDOFF', handoffNumbers),
   ];
   const [base, ours, theirs] = (['base', 'ours', 'theirs'] as const).map(
     (side) => new Map(plans.flatMap((plan) => [...plan[side]])),
@@ -156,7 +156,7 @@ async function mergeFile(name: ProjectFileName, sides: Sides, mergeLines: Projec
 
 type Numbers = (text: string) => Numbered[] | Promise<Numbered[]>;
 
-async function planned(sides: Sides | undefined, prefix: string, numbers: Numbers): Promise<Renumbering> {
+async function planNumbers(sides: Sides | undefined, prefix: string, numbers: Numbers): Promise<Renumbering> {
   if (!sides) return { base: new Map(), ours: new Map(), theirs: new Map() };
   return renumber(prefix, await numbers(sides.base), await numbers(sides.ours), await numbers(sides.theirs));
 }
@@ -370,7 +370,7 @@ function renumber(
   const compare = (branch: Branch, other: Branch) => {
     const { all, fresh } = branch;
     // If an earlier merge gave an entry a new number on the other side, this side uses this number too.
-    const moved = followed(base, branch, other);
+    const moved = movedEarlier(base, branch, other);
     const alone = fresh.filter(({ content }) => !other.fresh.some((each) => each.content === content));
     const shared = all.filter((entry) => !alone.includes(entry)).map(({ id }) => moved.get(id) ?? id);
     return { all, moved, alone, shared };
@@ -411,7 +411,7 @@ interface Branch {
  * Finds entries of `side` that got a new number on the other side after the base. Returns a map from old to
  * new numbers.
  */
-function followed(base: readonly Numbered[], side: Branch, other: Branch) {
+function movedEarlier(base: readonly Numbered[], side: Branch, other: Branch) {
   const moved = new Map<string, string>();
   for (const entry of side.all) {
     const there = other.all.find((each) => each.content === entry.content);

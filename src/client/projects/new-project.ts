@@ -79,7 +79,7 @@ function guess(table: Signs, found: ReadonlyMap<string, string>): Guess[] {
 }
 
 function fromPackageJson(text: string | null, names: ReadonlySet<string>): Manifest | null {
-  const manifest = parsed(text, JSON.parse);
+  const manifest = parseManifest(text, JSON.parse);
   if (manifest === null) return null;
   const typed = names.has('tsconfig.json') || 'typescript' in tableAt(manifest, 'devDependencies');
   const dependencies = Object.keys(tableAt(manifest, 'dependencies'));
@@ -91,7 +91,7 @@ function fromPackageJson(text: string | null, names: ReadonlySet<string>): Manif
 }
 
 function fromPyproject(text: string | null): Manifest | null {
-  const manifest = parsed(text, readToml);
+  const manifest = parseManifest(text, readToml);
   if (manifest === null) return null;
   const project = tableAt(manifest, 'project');
   const poetry = tableAt(manifest, 'tool', 'poetry');
@@ -105,7 +105,7 @@ function fromPyproject(text: string | null): Manifest | null {
 }
 
 function fromCargo(text: string | null): Manifest | null {
-  const manifest = parsed(text, readToml);
+  const manifest = parseManifest(text, readToml);
   if (manifest === null) return null;
   const required = [tableAt(manifest, 'dependencies'), tableAt(manifest, 'workspace', 'dependencies')];
   const dependencies = required.flatMap(Object.keys);
@@ -141,7 +141,7 @@ function fromGoMod(text: string | null): Manifest | null {
 }
 
 /** Parses a manifest. Returns null if the text is missing, invalid or not an object. */
-function parsed(text: string | null, parse: (text: string) => unknown): JsonObject | null {
+function parseManifest(text: string | null, parse: (text: string) => unknown): JsonObject | null {
   try {
     const value = parse((text ?? '').replace(/^\uFEFF/, ''));
     return text !== null && isJsonObject(value) ? value : null;

@@ -87,12 +87,12 @@ export function syncState(doc: JsonDocument, change: StateChange, at: string): v
   set(['current_task'], change.task);
   set(['progress', 'in_progress'], change.doing);
   for (const item of change.done ?? []) {
-    leave(doc, item);
-    add(doc, 'completed', item);
+    removeFromLists(doc, item);
+    addToList(doc, 'completed', item);
   }
-  for (const item of change.drop ?? []) leave(doc, item);
-  for (const item of change.blocked ?? []) add(doc, 'blocked', item);
-  for (const item of change.next ?? []) add(doc, 'next_steps', item);
+  for (const item of change.drop ?? []) removeFromLists(doc, item);
+  for (const item of change.blocked ?? []) addToList(doc, 'blocked', item);
+  for (const item of change.next ?? []) addToList(doc, 'next_steps', item);
   set(['notes'], change.note);
   set(['session_id'], change.session);
   doc.set(['last_update'], at);
@@ -114,13 +114,13 @@ export function saveCheckpoint(doc: JsonDocument, checkpoint: Checkpoint): void 
   if (checkpoint.session_id !== null) doc.set(['session_id'], checkpoint.session_id);
 }
 
-function add(doc: JsonDocument, list: string, item: string): void {
+function addToList(doc: JsonDocument, list: string, item: string): void {
   const path = ['progress', list];
   needKind(STATE_JSON, doc, path, 'array');
   if (!textsAt(doc, path).includes(item)) doc.append(path, item);
 }
 
-function leave(doc: JsonDocument, item: string): void {
+function removeFromLists(doc: JsonDocument, item: string): void {
   const same = (other: string | null) =>
     other !== null && other.trim().toLowerCase() === item.trim().toLowerCase();
   for (const list of ['next_steps', 'blocked']) {

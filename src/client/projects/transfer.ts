@@ -4,10 +4,10 @@ import type { Header } from '../../contract/threads.ts';
 import { type BriefLine, type BriefPart, type Draft, part, plainLine, ranked } from './brief.ts';
 import { readBuild } from './build-commands.ts';
 import {
-  ahead,
   commandsPart,
   decisionsPart,
   layoutPart,
+  plannedWork,
   presentFiles,
   projectPart,
   RANK,
@@ -97,7 +97,7 @@ export async function transferDraft(
   view: ProjectView,
   { to, ask, pointers, thread, session }: Transfer,
 ): Promise<Draft> {
-  const topic = topicOf([ask, view.state?.current_task, ...ahead(view)].join(' '));
+  const topic = topicOf([ask, view.state?.current_task, ...plannedWork(view)].join(' '));
   const [status, build, target, first] = await Promise.all([
     git.status(),
     readBuild(files),

@@ -66,7 +66,7 @@ export async function answerWithPulls(
       if (rounds.length > 0 || !isRelayError(error, 'tools_refused')) throw error;
       return model.answer(bundle, o);
     }
-    billed = added(billed, answer.billed);
+    billed = addBilled(billed, answer.billed);
     const { calls = [], turn: _, calls: __, ...said } = answer;
     if (last || calls.length === 0) {
       const described = await parts.tokens.count(JSON.stringify(TOOLS));
@@ -86,7 +86,7 @@ export async function answerWithPulls(
   }
 }
 
-function added(a: Billed | undefined, b: Billed | undefined): Billed | undefined {
+function addBilled(a: Billed | undefined, b: Billed | undefined): Billed | undefined {
   if (!a || !b) return a ?? b;
   const cached = a.cached_input_tokens ?? b.cached_input_tokens;
   const sum = (a.cached_input_tokens ?? 0) + (b.cached_input_tokens ?? 0);
@@ -195,7 +195,7 @@ class ThreadTools {
       done = await this.#do(call.name, jsonObjectIn(call.arguments) ?? {});
     } catch (error) {
       if (!isRelayError(error)) throw error;
-      done = refused(error.message, oneLine(call.name, 40));
+      done = refusal(error.message, oneLine(call.name, 40));
     }
     const counted = await this.#parts.tokens.count(`${call.arguments}\n${done.text}`);
     const pull = { what: done.what, tokens: counted.tokens };
@@ -210,7 +210,7 @@ class ThreadTools {
   }
 
   async #do(name: string, given: ToolArguments): Promise<{ text: string; what: string }> {
-    if (this.left <= 0) return refused('the token limit for tool results of one answer is reached.', name);
+    if (this.left <= 0) return refusal('the token limit for tool results of one answer is reached.', name);
     if (name === 'search' && typeof given.query === 'string' && given.query.trim() !== '')
       return this.#search(given.query);
     if (name === 'list') return this.#list();
@@ -218,7 +218,7 @@ class ThreadTools {
     const how = TOOLS.map(
       (tool) => `${tool.name}(${Object.keys(tool.parameters.properties as object).join(', ')})`,
     );
-    return refused(`call ${how.join(' or ')}.`, oneLine(name, 40));
+    return refusal(`call ${how.join(' or ')}.`, oneLine(name, 40));
   }
 
   async #search(query: string): Promise<{ text: string; what: string }> {
@@ -277,7 +277,7 @@ class ThreadTools {
     const list = STATE_LISTS.find((one) => one === name.replace(/^\//, ''));
     const ref = list ?? this.#names.get(name) ?? (await this.#findRef(name));
     if (!list && (!isRef(ref) || !this.#isAllowed(ref)))
-      return refused('this artifact does not exist. Use list or search to find refs.', 'pull');
+      return refusal('this artifact does not exist. Use list or search to find refs.', 'pull');
     const artifact = list ? null : await this.#loadArtifact(ref);
     const what = oneLine(`pull ${artifact?.name ?? list} ${which.join(' ')}`, 120).trim();
     const taken = list
@@ -331,7 +331,7 @@ class ThreadTools {
   }
 }
 
-function refused(why: string, call: string): { text: string; what: string } {
+function refusal(why: string, call: string): { text: string; what: string } {
   return { text: `Not done: ${why}`, what: `${call}, refused` };
 }
 

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { compileProfile, findAgent, PROFILES, type Sight } from './profiles.ts';
+import { type AgentView, compileProfile, findAgent, PROFILES } from './profiles.ts';
 
 const RULE = '─'.repeat(40);
 const DASHES = '╌'.repeat(40);
 const TOP = '▄'.repeat(40);
 const BOTTOM = '▀'.repeat(40);
-const screen = (...lines: string[]): Sight => ({ title: '', screen: `${lines.join('\n')}\n\n\n` });
+const screen = (...lines: string[]): AgentView => ({ title: '', screen: `${lines.join('\n')}\n\n\n` });
 
 const agent = (name: string) => compileProfile(name, PROFILES[name]!);
-const stateOf = (name: string, sight: Sight) => agent(name).state(sight).name;
-function askedOf(name: string, sight: Sight): string {
+const stateOf = (name: string, sight: AgentView) => agent(name).state(sight).name;
+function askedOf(name: string, sight: AgentView): string {
   const state = agent(name).state(sight);
   return state.name === 'asks' ? state.asked : assert.fail(`${name} is ${state.name}`);
 }

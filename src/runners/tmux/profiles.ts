@@ -123,7 +123,7 @@ const INPUT_LINES = 12;
 const QUESTION_CHARS = 400;
 
 /** What was observed of an agent at one moment: its screen, terminal title and status file. */
-export interface Sight {
+export interface AgentView {
   readonly title: string;
   readonly screen: string;
   /** State in the program's status file. Null if there is no such file. */
@@ -149,7 +149,7 @@ export function compileProfile(name: string, profile: AgentProfile) {
   const ready = pattern(profile.ready);
   const asks = pattern(profile.asks);
   const pasted = pattern(profile.pasted);
-  const shows = (mark: RegExp | null, { title, screen }: Sight) =>
+  const shows = (mark: RegExp | null, { title, screen }: AgentView) =>
     mark !== null && (title.search(mark) >= 0 || screen.trimEnd().search(mark) >= 0);
   return {
     name,
@@ -162,15 +162,15 @@ export function compileProfile(name: string, profile: AgentProfile) {
     showsReady: ready !== null,
     /** True if the profile has a pattern for "works". */
     showsBusy: busy !== null,
-    state(sight: Sight): AgentState {
-      const { status } = sight;
-      if (status?.state === 'asks' || shows(asks, sight)) {
-        const [match] = asks === null ? [] : sight.screen.trimEnd().matchAll(asks);
-        const places = [match?.[1] ?? match?.[0], status?.asked, sight.screen];
+    state(view: AgentView): AgentState {
+      const { status } = view;
+      if (status?.state === 'asks' || shows(asks, view)) {
+        const [match] = asks === null ? [] : view.screen.trimEnd().matchAll(asks);
+        const places = [match?.[1] ?? match?.[0], status?.asked, view.screen];
         return { name: 'asks', asked: places.map((text) => questionIn(text ?? '')).find(Boolean) ?? '' };
       }
-      if (status?.state === 'busy' || shows(busy, sight)) return { name: 'busy' };
-      if (status?.state === 'ready' || shows(ready, sight)) return { name: 'ready' };
+      if (status?.state === 'busy' || shows(busy, view)) return { name: 'busy' };
+      if (status?.state === 'ready' || shows(ready, view)) return { name: 'ready' };
       return { name: 'unclear' };
     },
     /** Returns the text above the input box. */

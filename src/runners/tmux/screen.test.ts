@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { count, markOf, outputBehind } from './screen.ts';
+import { count, markOf, outputAfter } from './screen.ts';
 
 /** Reads a screen from which no line has scrolled away. */
 const shownBehind = (screen: string, text: string, before: string) =>
-  outputBehind({ view: screen, all: screen }, text, { view: before, all: before });
+  outputAfter({ view: screen, all: screen }, text, { view: before, all: before });
 
 const PROMPT = 'Read it with: relay pull "http://127.0.0.1:7474/pull/1" - then do it. (relay task 17)';
 
@@ -27,7 +27,7 @@ test('an agent that repeats the last line of the text keeps its earlier output',
 test('earlier screens of a program that redraws itself are not part of the answer', () => {
   const view = `welcome\n> ${PROMPT}\nhash 42\n? for shortcuts`;
   const all = `welcome\n> ${PROMPT}\n? for shortcuts\nwelcome\n> ${PROMPT}\nworking\n? for shortcuts\n${view}`;
-  assert.equal(outputBehind({ view, all }, PROMPT, { view: '', all: '' }), 'hash 42\n? for shortcuts');
+  assert.equal(outputAfter({ view, all }, PROMPT, { view: '', all: '' }), 'hash 42\n? for shortcuts');
 });
 
 test('the output is the text after the prompt on the screen', () => {

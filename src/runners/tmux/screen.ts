@@ -42,16 +42,16 @@ export interface ScreenText {
  * scrolled out of view, the output starts after its last occurrence in the history, because repainting leaves
  * several copies. If this output has no outcome block, an earlier start is tried.
  */
-export function outputBehind(now: ScreenText, text: string, before: ScreenText): string {
+export function outputAfter(now: ScreenText, text: string, before: ScreenText): string {
   const pasted = squeezed(text);
   const [much, little] = [pasted.slice(-SURE_CHARS), markOf(text)];
   const found =
-    behindSight(now.view, much, (ends) => newest(now.view, pasted, ends, count(before.view, much))) ??
-    behindSight(now.all, much, (ends) => ends.length - 1) ??
-    behindSight(now.all, little, () => 0) ??
-    withoutBeginning(now.all, before.all).trim();
+    textAfterMark(now.view, much, (ends) => newest(now.view, pasted, ends, count(before.view, much))) ??
+    textAfterMark(now.all, much, (ends) => ends.length - 1) ??
+    textAfterMark(now.all, little, () => 0) ??
+    withoutSharedStart(now.all, before.all).trim();
   if (readOutcome(found).found) return found;
-  const whole = behindSight(now.all, much, (ends) => Math.min(count(before.all, much), ends.length - 1));
+  const whole = textAfterMark(now.all, much, (ends) => Math.min(count(before.all, much), ends.length - 1));
   return whole !== null && readOutcome(whole).found ? whole : found;
 }
 
@@ -59,7 +59,7 @@ export function outputBehind(now: ScreenText, text: string, before: ScreenText):
  * Returns the text after an occurrence of the mark, or null if there is none. `choose` gets the end positions
  * of all occurrences and returns the index of one.
  */
-function behindSight(screen: string, mark: string, choose: (ends: readonly number[]) => number) {
+function textAfterMark(screen: string, mark: string, choose: (ends: readonly number[]) => number) {
   const whole = squeezed(screen);
   const ends: number[] = [];
   for (let at = whole.indexOf(mark); mark !== '' && at >= 0; at = whole.indexOf(mark, at + mark.length))
@@ -78,16 +78,16 @@ function behindSight(screen: string, mark: string, choose: (ends: readonly numbe
  */
 function newest(screen: string, pasted: string, ends: readonly number[], old: number): number {
   const whole = squeezed(screen);
-  let sight = Math.min(old, ends.length - 1);
-  while (sight + 1 < ends.length && pasted.endsWith(whole.slice(ends[sight]!, ends[sight + 1]!))) sight++;
-  return sight;
+  let index = Math.min(old, ends.length - 1);
+  while (index + 1 < ends.length && pasted.endsWith(whole.slice(ends[index]!, ends[index + 1]!))) index++;
+  return index;
 }
 
 /**
  * Removes the leading lines that `screen` shares with `before`. This gives the new output if the pasted text
  * has scrolled out of view.
  */
-function withoutBeginning(screen: string, before: string): string {
+function withoutSharedStart(screen: string, before: string): string {
   const old = before.trimEnd().split('\n');
   const lines = screen.split('\n');
   let same = 0;

@@ -13,7 +13,7 @@ import {
   findAgent,
   PROFILES,
 } from './profiles.ts';
-import { count, markOf, outputBehind, squeezed } from './screen.ts';
+import { count, markOf, outputAfter, squeezed } from './screen.ts';
 import { agentGone, type Pane, type PaneView, Tmux } from './tmux.ts';
 
 const POLL_MS = 150;
@@ -102,8 +102,8 @@ export class TmuxRunner implements Runner {
       all: await this.#tmux.capture(pane.id, { all: true }),
     });
     const before = await capture();
-    const readOutput = async () => outputBehind(await capture(), job.prompt, before);
-    await this.#putIn(pane.id, job, over);
+    const readOutput = async () => outputAfter(await capture(), job.prompt, before);
+    await this.#pastePrompt(pane.id, job, over);
     // Remember the text below the pasted input, such as the frame of an input box. It is no answer of the
     // agent.
     const idle = squeezed(await readOutput());
@@ -158,21 +158,21 @@ export class TmuxRunner implements Runner {
    * Pastes the prompt and waits until it appears. If the screen does not change at all, pastes it a second
    * time.
    */
-  async #putIn(pane: string, job: Job, over: AbortSignal): Promise<void> {
+  async #pastePrompt(pane: string, job: Job, over: AbortSignal): Promise<void> {
     for (let attempt = 1; !over.aborted; ) {
       const before = await this.#tmux.capture(pane);
       await this.#tmux.paste(pane, job.prompt, `relay-${job.id}`);
       let last: Observation | null = null;
-      const landed = (look: Observation) => {
+      const hasAppeared = (look: Observation) => {
         last = look;
-        return this.#shows(job, look.view.screen, before);
+        return this.#showsPrompt(job, look.view.screen, before);
       };
-      if (await this.#watch(pane, over, landed, LAND_MS)) return;
+      if (await this.#watch(pane, over, hasAppeared, LAND_MS)) return;
       const { view, state } = last! as Observation;
       if (state.name === 'asks') {
         // A dialog has just opened, and dialogs accept no paste. Wait until it is closed.
         await this.#untilReady(pane, job, over);
-        if (this.#shows(job, await this.#tmux.capture(pane), before)) return;
+        if (this.#showsPrompt(job, await this.#tmux.capture(pane), before)) return;
       } else if (attempt++ === 2 || view.screen !== before) {
         throw agentGone(`the task was pasted into ${this.target}, but did not appear there.`);
       }
@@ -180,7 +180,7 @@ export class TmuxRunner implements Runner {
   }
 
   /** Returns whether the prompt, or the placeholder of a long one, is new on this screen. */
-  #shows({ prompt }: Job, screen: string, before: string): boolean {
+  #showsPrompt({ prompt }: Job, screen: string, before: string): boolean {
     const mark = markOf(prompt);
     return (
       count(screen, mark) > count(before, mark) || this.#agent.pastes(screen) !== this.#agent.pastes(before)
@@ -199,7 +199,7 @@ export class TmuxRunner implements Runner {
       await this.#watch(pane, over, (look) => {
         // If the input box shows our prompt, press Enter even if the screen looks like a dialog. A prompt
         // such as "1. Do this" looks like one.
-        if (look.state.name !== 'asks' || this.#shows(job, look.view.screen, '')) return true;
+        if (look.state.name !== 'asks' || this.#showsPrompt(job, look.view.screen, '')) return true;
         this.#report(job, look);
         return false;
       });
