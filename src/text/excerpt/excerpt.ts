@@ -139,12 +139,6 @@ class TextSample {
   }
 }
 
-interface Chosen {
-  readonly text: string;
-  readonly shownTokens: number;
-  readonly omitted: readonly { readonly from: number; readonly to: number }[];
-}
-
 /** Number of tokens of a mark such as `…13-40` between two lines. */
 const MARK_TOKENS = 8;
 
@@ -222,7 +216,7 @@ function rendered({ number, column, text }: Line): string {
 const MIN_SIMILAR = 5;
 
 /** Returns the lines in order, with a mark for each gap. */
-function layOut(chosen: Line[], scanner: Scanner, total: number): Pick<Chosen, 'text' | 'omitted'> {
+function layOut(chosen: Line[], scanner: Scanner, total: number) {
   const lines = chosen.toSorted((a, b) => a.number - b.number || a.column - b.column);
   /**
    * Number of shown lines by shape. The entry of a shape is deleted when a mark has counted its omitted
