@@ -4,6 +4,7 @@ import type { JsonObject } from '../../base/json.ts';
 import { orElse } from '../../base/or-else.ts';
 import {
   type Candidate,
+  contentText,
   fieldIn,
   headOf,
   jsonLines,
@@ -113,15 +114,7 @@ function isPrompt(line: JsonObject): boolean {
   );
 }
 
-function promptText(line: JsonObject): string {
-  const content = fieldIn(line, 'message', 'content');
-  if (typeof content === 'string') return userWords(content);
-  return userWords(
-    listIn(content)
-      .map((block) => textIn(block, 'text'))
-      .join('\n'),
-  );
-}
+const promptText = (line: JsonObject) => userWords(contentText(fieldIn(line, 'message', 'content')));
 
 /**
  * Maximum size of `promptOf`, which maps lines to their prompts. A line's parent is nearly always a recent
@@ -157,13 +150,7 @@ async function currentPrompts(file: string): Promise<Set<string>> {
 const READS = ['Read', 'NotebookRead'];
 
 function callTurn(name: string, input: unknown, block: unknown, result: unknown) {
-  const content = fieldIn(block, 'content');
-  const output =
-    typeof content === 'string'
-      ? content
-      : listIn(content)
-          .map((part) => textIn(part, 'text'))
-          .join('\n');
+  const output = contentText(fieldIn(block, 'content'));
   const failed = fieldIn(block, 'is_error') === true;
   const path = textIn(input, 'file_path') || textIn(input, 'notebook_path');
   const changed = textIn(result, 'type') === 'create' ? 'created' : 'changed';

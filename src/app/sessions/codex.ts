@@ -5,6 +5,7 @@ import type { FileUse, SessionTodo, ToolUse } from '../../client/sessions/transc
 import { namesIn, transcriptsIn } from './claude.ts';
 import {
   argumentsText,
+  contentText,
   fieldIn,
   headOf,
   isInside,
@@ -81,17 +82,12 @@ function daysIn(folder: string, depth: number): string[] {
 
 function promptIn({ type, payload }: JsonObject): string {
   const item = fieldIn(payload, 'item');
-  if (textIn(item, 'type') === 'UserMessage') return userWords(contentText(item));
+  if (textIn(item, 'type') === 'UserMessage') return userWords(messageText(item));
   const sent = type === 'response_item' && textIn(payload, 'role') === 'user';
-  return sent ? userWords(contentText(payload)) : '';
+  return sent ? userWords(messageText(payload)) : '';
 }
 
-function contentText(value: unknown): string {
-  return listIn(value, 'content')
-    .map((part) => textIn(part, 'text'))
-    .join('\n')
-    .trim();
-}
+const messageText = (message: unknown) => contentText(fieldIn(message, 'content')).trim();
 
 type TurnPart = Omit<RawTurn, 'at'>;
 
@@ -99,11 +95,11 @@ type TurnPart = Omit<RawTurn, 'at'>;
 function itemTurn(item: unknown, model: string): TurnPart | 'nothing' | null {
   const kind = textIn(item, 'type');
   if (kind === 'UserMessage') {
-    const text = userWords(contentText(item));
+    const text = userWords(messageText(item));
     return text === '' ? 'nothing' : { who: 'user', text };
   }
   if (kind === 'AgentMessage' || kind === 'Plan') {
-    const text = contentText(item) || textIn(item, 'text');
+    const text = messageText(item) || textIn(item, 'text');
     return text === '' ? 'nothing' : { who: 'agent', text, model };
   }
   if (kind === 'CommandExecution') {
@@ -167,7 +163,7 @@ function sentTurn(payload: unknown, calls: Map<string, RawTurn>, model: string):
   const id = textIn(payload, 'call_id');
   if (kind === 'message') {
     const role = textIn(payload, 'role');
-    const text = role === 'user' ? userWords(contentText(payload)) : contentText(payload);
+    const text = role === 'user' ? userWords(messageText(payload)) : messageText(payload);
     if (text === '' || (role !== 'user' && role !== 'assistant')) return null;
     return role === 'user' ? { who: 'user', text } : { who: 'agent', text, model };
   }

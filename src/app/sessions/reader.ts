@@ -109,6 +109,14 @@ export function listIn(value: unknown, ...path: string[]): unknown[] {
   return Array.isArray(found) ? found : [];
 }
 
+/** Returns the text of a message: the content itself if it is a string, otherwise the texts of its parts, one per line. */
+export function contentText(content: unknown): string {
+  if (typeof content === 'string') return content;
+  return listIn(content)
+    .map((part) => textIn(part, 'text'))
+    .join('\n');
+}
+
 /** Formats the arguments of a tool: one line per argument, so that texts stay readable. */
 export function argumentsText(input: unknown): string {
   if (typeof input === 'string') return input;
