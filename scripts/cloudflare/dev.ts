@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { portNumber, readFlag, text } from '../../src/app/option-readers.ts';
+import { portNumber, readValue, text } from '../../src/app/option-readers.ts';
 import { nextFreePort, tryPort } from '../../src/app/serve/port-owner.ts';
 import { buildDashboard } from '../build/dashboard.ts';
 import { LOOPBACK, startWorker } from './local-worker.ts';
@@ -33,8 +33,8 @@ await runScript(HELP, async () => {
       home: { type: 'string' },
     },
   });
-  const port = readFlag('--port', portNumber, values.port);
-  const home = values.home === undefined ? undefined : readFlag('--home', text, values.home);
+  const port = readValue('--port', portNumber, values.port);
+  const home = values.home === undefined ? undefined : readValue('--home', text, values.home);
   if (home) mkdirSync(home, { recursive: true });
   await checkPort(port);
 

@@ -3,7 +3,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { readFlag, url } from '../../src/app/option-readers.ts';
+import { readValue, url } from '../../src/app/option-readers.ts';
 import { fromBase64 } from '../../src/base/base64.ts';
 import { EXIT, isRelayError, RelayError } from '../../src/base/errors.ts';
 import { isJsonObject, type JsonObject } from '../../src/base/json.ts';
@@ -30,7 +30,7 @@ await runScript(HELP, async () => {
     allowPositionals: true,
   });
   if (files.length === 0) throw new RelayError('bad_usage', { what: 'No file was given' });
-  const baseUrl = values.to === undefined ? undefined : readFlag('--to', url, values.to);
+  const baseUrl = values.to === undefined ? undefined : readValue('--to', url, values.to);
   const entries = files.flatMap(readEntries);
   const expirations = values.list === undefined ? null : readExpirations(values.list);
   const relay = new ContextRelay({ baseUrl });

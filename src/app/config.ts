@@ -5,7 +5,7 @@ import { RelayError } from '../base/errors.ts';
 import { isJsonObject } from '../base/json.ts';
 import { jsonValue, parseJsonText } from '../formats/json-syntax.ts';
 import { isLegacyHome, legacyHint } from './legacy/home.ts';
-import { url } from './option-readers.ts';
+import { readValue, url } from './option-readers.ts';
 import { OPTIONS, type Option } from './options.ts';
 import { findHome, makeHome } from './store/home.ts';
 import { storeAddress } from './store/remote-engines.ts';
@@ -21,11 +21,6 @@ type Options = {
 };
 
 export type Config = ReturnType<typeof loadConfig>;
-
-/** Returns the environment variables for a server in the background. */
-export function detachedEnvironment(env: Environment, logFile: string): NodeJS.ProcessEnv {
-  return { ...env, RELAY_LOG_FILE: logFile, NO_COLOR: '1' };
-}
 
 /**
  * Reads the environment and `<home>/config.json`. The error for an unknown option or an invalid value says
@@ -77,17 +72,27 @@ function readOptions(home: string, env: Environment): Options {
       hint: similarOption(key),
     });
   }
-  const values = Object.entries<Option>(OPTIONS).map(([key, option]) => {
-    const { from, value } = givenValue(key, option, written, env);
-    if (from === 'default') return [key, value];
-    try {
-      return [key, option.read(value)];
-    } catch (error) {
-      const where = from === 'file' ? `${file}, "${key}"` : option.env;
-      throw new RelayError('bad_config', { where, what: (error as Error).message });
-    }
-  });
+  const values = Object.entries<Option>(OPTIONS).map(([name, option]) => [
+    name,
+    readOption(name, option, givenValue(name, option, written, env), file),
+  ]);
   return Object.fromEntries(values);
+}
+
+/** Parses the value of an option. The error for an invalid value says where it is set. */
+export function readOption(name: string, option: Option, { from, value }: GivenValue, file: string): unknown {
+  if (from === 'default') return value;
+  return readValue(from === 'file' ? `${file}, "${name}"` : option.env!, option.read, value);
+}
+
+/** Returns why an option does not accept a value, or null if it does. */
+export function problemOf(option: Option, value: unknown): string | null {
+  try {
+    option.read(value);
+    return null;
+  } catch (error) {
+    return (error as Error).message;
+  }
 }
 
 /**
@@ -128,13 +133,18 @@ export function similarOption(name: string): string {
   return near ? `Did you mean: ${near}?` : `The options are: ${names.join(', ')}.`;
 }
 
+interface GivenValue {
+  readonly from: 'environment' | 'file' | 'default';
+  readonly value: unknown;
+}
+
 /** Returns the unparsed value of an option and its source: environment variable, else file, else default. */
 export function givenValue(
   name: string,
   option: Option,
   written: { readonly [key: string]: unknown },
   env: Environment,
-): { readonly from: 'environment' | 'file' | 'default'; readonly value: unknown } {
+): GivenValue {
   const fromEnv = (option.env && env[option.env]) || undefined;
   if (fromEnv !== undefined) return { from: 'environment', value: fromEnv };
   const value = written[name] ?? null;

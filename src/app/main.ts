@@ -4,7 +4,7 @@ import { bun } from '../base/bun.ts';
 import type { Host } from '../interfaces/cli/host.ts';
 import { type Globals, runCli } from '../interfaces/cli/run.ts';
 import { type Config, type Environment, initHome, loadConfig } from './config.ts';
-import { bucketAddress, readFlag } from './option-readers.ts';
+import { bucketAddress, readValue } from './option-readers.ts';
 import { outputHost } from './outputs/output-host.ts';
 import { packageVersion, RUNTIME } from './own-package.ts';
 import { homeEngine } from './serve/pid-file.ts';
@@ -111,7 +111,7 @@ export function makeHost(globals: Globals, env: Environment, warn?: Warn): Host 
         const { home, blobs: known } = config();
         const cluster = knownPlace(engine);
         if (cluster !== null || named !== undefined) {
-          const blobs = named === undefined ? known : readFlag('--blobs', bucketAddress, named);
+          const blobs = named === undefined ? known : readValue('--blobs', bucketAddress, named);
           const { restoreByCopy } = await import('./store/engine-copy.ts');
           return restoreByCopy(source, cluster ?? home, { ...o, blobs, env, warn });
         }
@@ -121,7 +121,7 @@ export function makeHost(globals: Globals, env: Environment, warn?: Warn): Host 
         return restored;
       },
       copy: async (from, to, report, named) => {
-        const blobs = named && readFlag('--blobs', bucketAddress, named);
+        const blobs = named && readValue('--blobs', bucketAddress, named);
         const o = { from: knownPlace(from)!, to: knownPlace(to)!, blobs, env, warn };
         return (await import('./store/engine-copy.ts')).copyEngine(o, report);
       },

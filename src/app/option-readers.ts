@@ -4,8 +4,8 @@ import type { Prices } from '../client/pipelines/budget.ts';
 import type { PlanTable } from '../domain/usage/plans.ts';
 import { addressProblem } from '../engines/s3/address.ts';
 
-/** Parses a command-line flag that overrides an option. */
-export function readFlag<T>(where: string, read: (value: unknown) => T, value: string): T {
+/** Parses the value of an option or of a flag. The error for an invalid value says where it is set. */
+export function readValue<T>(where: string, read: (value: unknown) => T, value: unknown): T {
   try {
     return read(value);
   } catch (error) {

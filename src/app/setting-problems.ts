@@ -11,6 +11,7 @@ import {
   type Environment,
   givenValue,
   loadConfig,
+  problemOf,
   readConfigFile,
   similarOption,
 } from './config.ts';
@@ -40,11 +41,12 @@ export async function settingProblems(home: string, env: Environment): Promise<S
   }
   for (const [name, option] of Object.entries<Option>(OPTIONS)) {
     const { from, value } = givenValue(name, option, written, env);
-    if (from !== 'default')
-      unusable(option, value, (what) => note('wrong', from === 'file' ? inFile(name) : option.env!, what));
+    const problem = from === 'default' ? null : problemOf(option, value);
+    if (problem !== null) note('wrong', from === 'file' ? inFile(name) : option.env!, problem);
     const hidden = from === 'environment' ? (written[name] ?? null) : null;
     if (hidden === null) continue;
-    unusable(option, hidden, (what) => note('wrong', inFile(name), what));
+    const hiddenProblem = problemOf(option, hidden);
+    if (hiddenProblem !== null) note('wrong', inFile(name), hiddenProblem);
     note('warning', inFile(name), `the variable ${option.env} is set and overrides this value.`);
   }
   if (problems.some(({ state }) => state === 'wrong')) return problems;
@@ -73,14 +75,6 @@ export async function settingProblems(home: string, env: Environment): Promise<S
       `everyone who can reach ${exposed} can read and write. Set it to "keys" to require API keys.`,
     );
   return problems;
-}
-
-function unusable(option: Option, value: unknown, tell: (what: string) => void): void {
-  try {
-    option.read(value);
-  } catch (error) {
-    tell((error as Error).message);
-  }
 }
 
 function together(config: Config): [name: keyof typeof OPTIONS, what: string][] {

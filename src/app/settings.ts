@@ -4,7 +4,15 @@ import type { Json } from '../base/json.ts';
 import { orElse } from '../base/or-else.ts';
 import { JsonDocument } from '../formats/json-document.ts';
 import type { ChangedSetting, Setting, Settings } from '../interfaces/cli/host.ts';
-import { configFile, type Environment, givenValue, readConfigFile, similarOption } from './config.ts';
+import {
+  configFile,
+  type Environment,
+  givenValue,
+  problemOf,
+  readConfigFile,
+  readOption,
+  similarOption,
+} from './config.ts';
 import { OPTIONS, type Option } from './options.ts';
 import { withFileLock } from './projects/project-lock.ts';
 import { runningServer } from './serve/pid-file.ts';
@@ -32,15 +40,9 @@ export function openSettings(home: string, env: Environment): Settings {
       }),
     get(name) {
       const option = optionCalled(name);
-      const { from, value } = givenValue(name, option, readConfigFile(file), env);
-      if (from === 'default') return value;
-      try {
-        option.read(value);
-        return value;
-      } catch (error) {
-        const where = from === 'file' ? `${file}, "${name}"` : option.env;
-        throw new RelayError('bad_config', { where, what: (error as Error).message });
-      }
+      const given = givenValue(name, option, readConfigFile(file), env);
+      readOption(name, option, given, file);
+      return given.value;
     },
     async set(name, words) {
       const option = optionCalled(name);
@@ -72,12 +74,9 @@ function settingOf(name: string, written: { readonly [key: string]: unknown }, e
   const option: Option = OPTIONS[name as keyof typeof OPTIONS];
   const { from, value } = givenValue(name, option, written, env);
   const row = { name, from, default: option.default, variable: option.env ?? null, help: option.help };
-  try {
-    if (from !== 'default') option.read(value);
-    return { ...row, value: maskValue(option, value) };
-  } catch (error) {
-    return { ...row, value: option.default, problem: (error as Error).message };
-  }
+  const problem = from === 'default' ? null : problemOf(option, value);
+  if (problem !== null) return { ...row, value: option.default, problem };
+  return { ...row, value: maskValue(option, value) };
 }
 
 function maskValue(option: Option, value: unknown): unknown {
@@ -92,12 +91,9 @@ function usable(name: string, option: Option, words: readonly string[]): Json {
   const readings: Json[] = words.length > 1 ? [[...words]] : [...parsed(word), word, [word]];
   let reason = '';
   for (const reading of readings) {
-    try {
-      option.read(reading);
-      return reading;
-    } catch (error) {
-      reason ||= (error as Error).message;
-    }
+    const problem = problemOf(option, reading);
+    if (problem === null) return reading;
+    reason ||= problem;
   }
   throw new RelayError('bad_usage', {
     what: `${name} was not changed: ${reason}`,

@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { RelayError } from '../../base/errors.ts';
 import { pause } from '../../base/pause.ts';
 import type { ServeOptions } from '../../interfaces/cli/host.ts';
-import { type Config, detachedEnvironment, type Environment } from '../config.ts';
+import type { Config, Environment } from '../config.ts';
 import { ownCommand } from '../own-package.ts';
 import { makeHome } from '../store/home.ts';
 import { runningServer, type ServerRecord } from './pid-file.ts';
@@ -35,7 +35,9 @@ export async function detachServer(config: Config, env: Environment, o: ServeOpt
     // Pass the engine's address in the environment: it may contain a password, and other users can read
     // command lines.
     env: {
-      ...detachedEnvironment(env, log),
+      ...env,
+      RELAY_LOG_FILE: log,
+      NO_COLOR: '1',
       ...(config.engine ? { RELAY_ENGINE: config.engine, RELAY_ENGINE_FILE: '' } : {}),
       ...(config.blobs ? { RELAY_BLOBS: config.blobs } : {}),
     },

@@ -4,7 +4,7 @@ import { pause } from '../../base/pause.ts';
 import type { CreatedKey } from '../../contract/keys.ts';
 import type { Cluster, PortTaken, ServeOptions, ServerControl } from '../../interfaces/cli/host.ts';
 import { type Config, type Environment, loadConfig, readEngineFile } from '../config.ts';
-import { bucketAddress, maskPassword, readFlag } from '../option-readers.ts';
+import { bucketAddress, maskPassword, readValue } from '../option-readers.ts';
 import type { Warn } from '../store/open-core.ts';
 import { storeAddress } from '../store/remote-engines.ts';
 import { authOf, exposedAs, localHost, reachableAt } from './addresses.ts';
@@ -41,12 +41,12 @@ export function serverControl(config: Config, env: Environment, warn?: Warn): Se
 function withStore(config: Config, { engine, engineFile, blobs }: ServeOptions): Config {
   const named =
     engineFile === undefined
-      ? engine && readFlag('--engine', storeAddress, engine)
+      ? engine && readValue('--engine', storeAddress, engine)
       : readEngineFile(resolve(engineFile));
   return {
     ...config,
     engine: named ?? config.engine,
-    blobs: blobs === undefined ? config.blobs : readFlag('--blobs', bucketAddress, blobs),
+    blobs: blobs === undefined ? config.blobs : readValue('--blobs', bucketAddress, blobs),
   };
 }
 
