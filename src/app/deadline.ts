@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+
 /** One deadline for several operations, any of which may hang. */
 export class Deadline {
   readonly #ms: number;
@@ -19,13 +21,6 @@ export class Deadline {
   async race<T>(work: Promise<T>, late: () => T): Promise<T> {
     work.catch(() => {});
     if (this.signal.aborted) return late();
-    const { promise, resolve } = Promise.withResolvers<T>();
-    const timeUp = () => resolve(late());
-    this.signal.addEventListener('abort', timeUp, { once: true });
-    try {
-      return await Promise.race([work, promise]);
-    } finally {
-      this.signal.removeEventListener('abort', timeUp);
-    }
+    return Promise.race([work, once(this.signal, 'abort').then(late)]);
   }
 }

@@ -55,53 +55,38 @@ async function announce(
 ): Promise<void> {
   const message = { kind: 'question', id, question, choices: [...choices], run: thread_id, step, link };
   const signal = AbortSignal.timeout(NOTIFY_MS);
-  const tries: [way: string, send: () => Promise<unknown>][] = [];
-  if (command !== undefined) tries.push(['command', () => runNotify(command, message, { env, cwd }, signal)]);
-  if (webhook !== undefined)
-    tries.push([
-      'webhook',
-      async () => {
-        const headers = { 'Content-Type': 'application/json' };
-        const body = JSON.stringify(message);
-        const answer = await fetch(webhook, { method: 'POST', headers, body, signal, redirect: 'error' });
-        if (!answer.ok) throw new Error(`it answered ${answer.status}`);
-      },
-    ]);
+  const warnOf = (way: keyof Notify) => (error: Error) =>
+    warn?.(`The ${way} of "notify" failed: ${error.message}`);
+  if (command !== undefined) {
+    // The command gets the question in environment variables: in a command line, the shell would interpret
+    // the text.
+    const variables = {
+      RELAY_QUESTION_ID: id,
+      RELAY_QUESTION: question,
+      RELAY_QUESTION_CHOICES: choices.join(','),
+      RELAY_QUESTION_LINK: link,
+      RELAY_THREAD: thread_id ?? '',
+      RELAY_STEP_ID: step ?? '',
+    };
+    await runNotify(command, { env: { ...env, ...variables }, cwd, signal }).catch(warnOf('command'));
+  }
+  if (webhook !== undefined) await postNotify(webhook, message, signal).catch(warnOf('webhook'));
   // Announce the question without its link: everybody may read a channel, and anyone with the link could
   // answer.
   if (channel !== undefined)
-    tries.push(['channel', () => channels.publish(channel, { ...message, link: '' })]);
-  for (const [way, send] of tries)
-    await send().catch((error: Error) => warn?.(`The ${way} of "notify" failed: ${error.message}`));
+    await channels.publish(channel, { ...message, link: '' }).catch(warnOf('channel'));
 }
 
-/**
- * Runs the `notify` command. It gets the question in environment variables: in a command line, the shell
- * would interpret the text.
- */
-async function runNotify(
-  command: string,
-  message: {
-    id: string;
-    question: string;
-    choices: string[];
-    run: string | null;
-    step: string | null;
-    link: string;
-  },
-  { env, cwd }: Pick<Place, 'env' | 'cwd'>,
-  signal: AbortSignal,
-): Promise<void> {
-  const variables = {
-    RELAY_QUESTION_ID: message.id,
-    RELAY_QUESTION: message.question,
-    RELAY_QUESTION_CHOICES: message.choices.join(','),
-    RELAY_QUESTION_LINK: message.link,
-    RELAY_THREAD: message.run ?? '',
-    RELAY_STEP_ID: message.step ?? '',
-  };
-  const { code } = await runSupervised({ command }, { env: { ...env, ...variables }, cwd, signal });
+async function runNotify(command: string, o: Parameters<typeof runSupervised>[1]): Promise<void> {
+  const { code } = await runSupervised({ command }, o);
   if (code !== 0) throw new Error(`exit code ${code}`);
+}
+
+async function postNotify(url: string, message: object, signal: AbortSignal): Promise<void> {
+  const headers = { 'Content-Type': 'application/json' };
+  const body = JSON.stringify(message);
+  const answer = await fetch(url, { method: 'POST', headers, body, signal, redirect: 'error' });
+  if (!answer.ok) throw new Error(`it answered ${answer.status}`);
 }
 
 /** Returns a function that reads a secret from the environment, a file or a command. */

@@ -1,13 +1,14 @@
 import { join } from 'node:path';
 import { RelayError } from '../../base/errors.ts';
 import { isJsonObject, type Json, type JsonObject, jsonEqual } from '../../base/json.ts';
+import { sha256 } from '../../engines/body-hashes.ts';
 import { JsonDocument, type JsonPath } from '../../formats/json-document.ts';
 import { readToml } from '../../formats/toml.ts';
 import type { InstallRequest } from '../../interfaces/cli/host.ts';
 import { claudePrefix, MARK } from './claude-prefix.ts';
 import { type Client, clientPlan, type Places, type Scope } from './clients.ts';
 import { editTomlServer, isOurServer, Occupied } from './entries.ts';
-import { digest, type FilePlan, guarded, type Receipts, readText } from './file-plan.ts';
+import { type FilePlan, guarded, type Receipts, readText } from './file-plan.ts';
 import { hookLine, type Launcher } from './launcher.ts';
 import { opencodeTeePlugin } from './opencode-plugin.ts';
 
@@ -41,7 +42,7 @@ export const TEE_CLIENTS: readonly string[] = ['claude', 'gemini', 'opencode'];
  * that removing it restores the file as it was before this feature.
  */
 export function receiptFolder(extra: Extra): string {
-  return join('extras', extra.kind === 'tee' ? 'tee' : `wrap-${digest(extra.server).slice(0, 12)}`);
+  return join('extras', extra.kind === 'tee' ? 'tee' : `wrap-${sha256(extra.server).slice(0, 12)}`);
 }
 
 /** Plans the changes that add or remove an extra feature of a client. */
@@ -65,7 +66,7 @@ export async function planExtra(
 async function planEdit(edit: Edit, action: 'add' | 'remove', receipts: Receipts): Promise<FilePlan> {
   const { path, executable } = edit;
   const [before, receipt] = [await readText(path), await receipts.get(path)];
-  const isUntouched = before !== null && receipt?.after === digest(before);
+  const isUntouched = before !== null && receipt?.after === sha256(before);
   const plan = { path, parts: ['hooks' as const], before, executable };
   return guarded(path, () => {
     if (action === 'add') {

@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 import { TomlError } from 'smol-toml';
 import { RelayError } from '../../base/errors.ts';
 import { decodeUtf8 } from '../../base/utf8.ts';
+import { sha256 } from '../../engines/body-hashes.ts';
 import { JsonSyntaxError } from '../../formats/json-syntax.ts';
 import { readJsonFile, writeJsonFile } from '../store/atomic-file.ts';
 import type { Part, SettingsTarget } from './clients.ts';
@@ -38,7 +38,7 @@ export async function planAdd(target: SettingsTarget, receipt: Receipt | null): 
   const text = before ?? '';
   return guarded(path, () => {
     const after = withOurs(target, text);
-    const untouched = receipt?.after === digest(text);
+    const untouched = receipt?.after === sha256(text);
     // If someone has edited the file since, the original in the receipt lacks the edit and must not be
     // restored.
     const original = untouched ? receipt.original : before && withoutOurs(target, before, receipt?.original);
@@ -60,7 +60,7 @@ export async function planRemove(
   const original = receipt?.original ?? null;
   const plan = { path, parts, before, original, partial };
   if (before === null) return { ...plan, after: null };
-  if (!partial && receipt?.after === digest(before)) return { ...plan, after: original };
+  if (!partial && receipt?.after === sha256(before)) return { ...plan, after: original };
   const after = guarded(path, () => withoutOurs(target, before, original));
   const nothingLeft =
     (receipt?.original === null || target.kind === 'file') && /^\s*(?:\{\s*\})?\s*$/.test(after);
@@ -139,7 +139,7 @@ export async function planSkill(
     const [before, receipt] = [await readText(path), await receipts.get(path)];
     if (before === null && action === 'remove') continue;
     const original = receipt?.original ?? null;
-    const own = before === null || before === text || receipt?.after === digest(before);
+    const own = before === null || before === text || receipt?.after === sha256(before);
     // Without a receipt, the file is an older version of ours or was edited. Replace it in both cases.
     if (own || (action === 'add' && receipt === null)) {
       const after = action === 'add' ? text : original;
@@ -218,10 +218,6 @@ export class Receipts {
   }
 
   #file(path: string): string {
-    return join(this.#folder, `${digest(path).slice(0, 24)}.json`);
+    return join(this.#folder, `${sha256(path).slice(0, 24)}.json`);
   }
-}
-
-export function digest(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
 }

@@ -3,6 +3,7 @@ import { mkdir, rm, rmdir } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join, sep } from 'node:path';
 import { RelayError } from '../../base/errors.ts';
+import { sha256 } from '../../engines/body-hashes.ts';
 import type { Installer, InstallReport, InstallRequest } from '../../interfaces/cli/host.ts';
 import { diffLines } from '../../text/line-diff.ts';
 import type { Environment } from '../config.ts';
@@ -27,7 +28,6 @@ import {
 import { CODEX_TEE, planExtra, receiptFolder, TEE_CLIENTS } from './extras.ts';
 import {
   changeBetween,
-  digest,
   type FilePlan,
   planAdd,
   planRemove,
@@ -313,7 +313,7 @@ async function apply(
   };
   const note = (text: string, made: readonly string[]) => {
     const folders = [...(receipt?.folders ?? []), ...made];
-    return receipts.put({ path, original, after: digest(text), folders });
+    return receipts.put({ path, original, after: sha256(text), folders });
   };
   if (after === null) {
     await unchanged();

@@ -1,10 +1,8 @@
+import { MARK } from './claude-prefix.ts';
 import type { Launcher } from './launcher.ts';
 
-/** First line of the plugin, which identifies the file as ours. */
-const MARK = '// Written by "relay install opencode". "relay install opencode --remove" deletes this file.';
-
 export function isOurPlugin(text: string): boolean {
-  return text.startsWith(MARK.slice(0, 40));
+  return text.startsWith(`// ${MARK} opencode"`);
 }
 
 /**
@@ -14,7 +12,7 @@ export function isOurPlugin(text: string): boolean {
  * missing or fails, it adds nothing.
  */
 export function opencodePlugin({ command, args }: Pick<Launcher, 'command' | 'args'>): string {
-  return `${MARK}
+  return `// ${MARK} opencode". "relay install opencode --remove" deletes this file.
 import { spawn } from 'node:child_process';
 import { unwatchFile, watchFile, writeFileSync } from 'node:fs';
 
@@ -131,7 +129,7 @@ export const ContextRelay = async ({ client, directory, serverUrl }) => {
  * it is.
  */
 export function opencodeTeePlugin({ command, args }: Pick<Launcher, 'command' | 'args'>): string {
-  return `// ${TEE_MARK} opencode --tee". "relay install opencode --no-tee" deletes this file.
+  return `// ${MARK} opencode --tee". "relay install opencode --no-tee" deletes this file.
 import { spawn } from 'node:child_process';
 import { createReadStream, existsSync } from 'node:fs';
 import { open } from 'node:fs/promises';
@@ -199,6 +197,3 @@ export const ContextRelayTee = async () => ({
 });
 `;
 }
-
-/** Begins the first line of a file that relay wrote, to recognize it later. */
-const TEE_MARK = 'Written by "relay install';

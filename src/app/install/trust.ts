@@ -1,8 +1,8 @@
 import { dirname } from 'node:path';
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
+import { sha256 } from '../../engines/body-hashes.ts';
 import { jsonValue, parseJsonText } from '../../formats/json-syntax.ts';
 import { ourHandlers } from './entries.ts';
-import { digest } from './file-plan.ts';
 
 /** Whether a client trusts a hook or a folder. We only read trust: granting it is up to the user. */
 export type Trust = 'trusted' | 'changed' | 'untrusted' | 'refused';
@@ -35,7 +35,7 @@ export function codexDigest(label: string, handler: JsonObject, matcher?: Json):
   const { command, timeout } = handler;
   const hooks = [{ async: false, command, timeout, type: 'command' }];
   const identity = { event_name: label, hooks, matcher };
-  return `sha256:${digest(JSON.stringify(identity))}`;
+  return `sha256:${sha256(JSON.stringify(identity))}`;
 }
 
 /**

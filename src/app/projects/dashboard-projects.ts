@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { systemEnv } from '../../base/env.ts';
@@ -14,6 +13,7 @@ import {
 } from '../../client/projects/project-view.ts';
 import type { ProjectItem, ProjectTodo, ProjectView } from '../../contract/projects.ts';
 import type { ProjectSource } from '../../domain/projects/projects.ts';
+import { sha256 } from '../../engines/body-hashes.ts';
 import { inProject } from '../../interfaces/cli/commands/project-call.ts';
 import { maskSecrets } from '../../text/secrets.ts';
 import { ownTextWork } from '../store/own-text-work.ts';
@@ -43,7 +43,7 @@ export function dashboardProjects(folders: readonly string[]): ProjectSource {
 
 /** Returns an id that does not reveal the folder's path. */
 function idOf(folder: string): string {
-  return createHash('sha256').update(resolve(folder)).digest('hex').slice(0, 12);
+  return sha256(resolve(folder)).slice(0, 12);
 }
 
 function checked(folder: string): string {

@@ -1,10 +1,11 @@
 import { execFile } from 'node:child_process';
-import { createHash } from 'node:crypto';
+
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 import { promisify } from 'node:util';
 import { brotliDecompressSync } from 'node:zlib';
+import { sha256 } from '../../engines/body-hashes.ts';
 import { type DashboardFiles, typeOfFile } from '../../interfaces/http/dashboard.ts';
 import { isExecutable, ownFile, ownPackage } from '../own-package.ts';
 
@@ -57,15 +58,11 @@ function filesFrom(read: (name: string) => Uint8Array | null): DashboardFiles {
       if (type === null) return null;
       const packed = read(`${path}.br`);
       if (packed && /\bbr\b/.test(encodings))
-        return { body: packed, type, encoding: 'br', hash: hashOf(packed) };
+        return { body: packed, type, encoding: 'br', hash: sha256(packed).slice(0, 32) };
       const body = read(path) ?? (packed && brotliDecompressSync(packed));
-      return body && { body, type, encoding: null, hash: hashOf(body) };
+      return body && { body, type, encoding: null, hash: sha256(body).slice(0, 32) };
     },
   };
-}
-
-function hashOf(body: Uint8Array): string {
-  return createHash('sha256').update(body).digest('hex').slice(0, 32);
 }
 
 /**

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ignore } from '../../base/errors.ts';
+
 import { LOCAL_CALLER } from '../../contract/caller.ts';
 import {
   isLoopback,

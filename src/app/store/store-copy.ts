@@ -3,6 +3,7 @@ import { isRelayError, RelayError } from '../../base/errors.ts';
 import type { Json } from '../../base/json.ts';
 import { mapConcurrent } from '../../base/map-concurrent.ts';
 import { pause } from '../../base/pause.ts';
+import type { EngineCopied } from '../../interfaces/cli/host.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
 import type { Engine } from '../../kernel/engine.ts';
 import {
@@ -25,15 +26,6 @@ const SETTLE_TRIES = 200;
 const SETTLE_PAUSE_MS = 100;
 /** Maximum number of log entries that are imported in one call. */
 const ENTRIES = 200;
-
-export interface Counts {
-  readonly blobs: number;
-  readonly bytes: number;
-  readonly records: number;
-  readonly logs: number;
-  readonly entries: number;
-  readonly documents: number;
-}
 
 export type MovableEngine = Engine & { readonly moving: Moving };
 
@@ -172,7 +164,8 @@ export class StoreCopy {
     );
   }
 
-  counts(): Counts {
+  /** Counts the items in the target. */
+  counts(): Omit<EngineCopied, 'from' | 'to' | 'lost' | 'frozen_ms'> {
     let [bytes, entries] = [0, 0];
     const { records, documents, blobs } = this.#known;
     for (const blob of blobs.values()) bytes += blob.bytes;
