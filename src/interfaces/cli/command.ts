@@ -99,6 +99,16 @@ export function badUsage(what: string, hint: string): RelayError {
   return refusal('bad_usage', what, hint);
 }
 
+/** Throws if the command line has more than one of these flags. */
+export function rejectTogether(
+  flags: { readonly [name: string]: unknown },
+  ...names: readonly string[]
+): void {
+  const [one, other] = names.filter((name) => flags[name] !== undefined);
+  if (other !== undefined)
+    throw badUsage(`--${one} and --${other} cannot be used together.`, 'Use one of them.');
+}
+
 /** Returns `spec` unchanged. TypeScript infers the types of the flags that `run` receives. */
 export function defineCommand<const F extends Flags>(spec: CommandSpec<F>): Command {
   return spec as unknown as Command;

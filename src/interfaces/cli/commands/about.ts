@@ -36,7 +36,6 @@ have the same name, relay help NAME shows the command and relay help guide NAME 
     io.result({ topic, markdown }, () =>
       io.interactive ? guideText(markdown, io) : withoutComments(markdown),
     );
-    return 0;
   },
 });
 

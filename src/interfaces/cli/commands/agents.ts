@@ -51,12 +51,8 @@ stored as a payload, and the agent gets an excerpt and a pointer. With --reply-t
     const to = flags.all ? '*' : names.length > 0 ? names : null;
     const o = { url: flags.pointer, queue: flags.queue, reply_to, idempotency_key: crypto.randomUUID() };
     const { messages } = await relay.agents.send(to, text, o);
-    const woken = await host.agents
-      .wake(
-        relay,
-        messages.map((each) => each.to),
-      )
-      .catch(() => []);
+    const recipients = messages.map((each) => each.to);
+    const woken = await host.agents.wake(relay, recipients).catch(() => []);
     const routes = new Map(woken.map(({ name, route }) => [name, route]));
     if (flags.wait) return waitForAnswers(io, relay, messages, timeout);
     const listed = io.json ? null : await host.agents.present(await relay.agents.list());
@@ -77,7 +73,6 @@ stored as a payload, and the agent gets an excerpt and a pointer. With --reply-t
         })
         .join('\n'),
     );
-    return 0;
   },
 });
 
@@ -154,7 +149,6 @@ const conversations = defineCommand({
       const found = await relay.agents.conversation(id);
       io.result(found, () => found.messages.map((message) => messageRow(io, message)).join('\n'));
     }
-    return 0;
   },
 });
 

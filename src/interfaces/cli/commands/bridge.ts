@@ -264,15 +264,14 @@ machine to wake the sessions here.`,
   async run({ io, host, flags, open }) {
     const { relay } = await open();
     if (flags.watch) {
-      const stop = new AbortController();
-      using _ = interruption(() => stop.abort());
+      using stop = interruption();
       if (io.interactive && !io.json)
         io.note('waking the sessions of this machine when messages arrive; Ctrl-C to stop');
       await host.agents.watch(relay, stop.signal, ({ name, route }) => {
         if (route !== null)
           io.print(`${new Date().toTimeString().slice(0, 8)} ${printable(name)} woken by ${route}`);
       });
-      return 0;
+      return;
     }
     const listed = await host.agents.present(await relay.agents.list());
     const agents = listed.agents.filter(({ kind, alive }) => flags.all || kind !== 'session' || alive);
@@ -284,7 +283,6 @@ machine to wake the sessions here.`,
           'no agents; connect one with: relay install claude, or: relay bridge start --exec "claude -p"',
         ),
     );
-    return 0;
   },
 });
 

@@ -98,7 +98,6 @@ and other entries in config.json are kept. A server reads the file when it start
       io.warn(`${set.overridden_by} is set in the environment and overrides the file.`);
     if (set.changed && set.restart)
       io.note('Restart the running server to apply it: relay down, then relay up.');
-    return 0;
   },
 });
 

@@ -6,7 +6,7 @@ import { FIRST_PROMPT, HANDOFF_FILE, quoteSession } from '../../../client/sessio
 import type { SessionInfo } from '../../../client/sessions/transcript.ts';
 import { frame } from '../../../text/frame.ts';
 import { draftAsTyped } from '../as-typed.ts';
-import { badUsage, defineCommand, type Invocation, refusal } from '../command.ts';
+import { defineCommand, type Invocation, refusal, rejectTogether } from '../command.ts';
 import type { SessionHost } from '../host.ts';
 import { parseCount } from '../human.ts';
 import { needText, PROJECT_FLAGS, theProject } from './project-call.ts';
@@ -52,10 +52,8 @@ project folder; its first prompt names the file.`,
     const { io, flags } = call;
     const to = needText('--to', flags.to);
     const maxTokens = parseCount(flags['max-tokens'], '--max-tokens', { min: LEAST_TOKENS });
-    if (flags.start && flags.push)
-      throw badUsage('--start and --push cannot be used together.', 'Omit one of them.');
-    if (flags['from-session'] !== undefined && flags['no-session'])
-      throw badUsage('--from-session and --no-session cannot be used together.', 'Omit one of them.');
+    rejectTogether(flags, 'start', 'push');
+    rejectTogether(flags, 'from-session', 'no-session');
     const project = await theProject(call);
     const session = flags['no-session'] ? null : await sessionToQuote(call, flags['from-session']);
     const threads = flags.thread === undefined ? null : (await call.open()).relay.threads;

@@ -43,12 +43,12 @@ first. In a pipe it prints one line per message: channel, tab, message. Messages
         { agent, allowed: flags.allow },
         () => `${agent} receives messages of ${flags.allow} for ${ALLOWED_DAYS} days`,
       );
-      return host.agents.wake(relay, [agent]).then(() => 0);
+      await host.agents.wake(relay, [agent]);
+      return;
     }
     if (flags.ack !== undefined) {
       const { messages } = await relay.agents.mark(agent, { ids: flags.ack, as: 'read' });
-      io.result({ messages }, () => messages.map((each) => messageRow(io, each)).join('\n'));
-      return 0;
+      return io.result({ messages }, () => messages.map((each) => messageRow(io, each)).join('\n'));
     }
     const inbox = await unsealMessages(host, await relay.inbox.read(agent, { limit }));
     const sent = await sentMessages(io, relay, agent, limit);
@@ -78,7 +78,6 @@ first. In a pipe it prints one line per message: channel, tab, message. Messages
     if (flags['mark-read'] && inbox.messages.length > 0) await relay.inbox.markRead(agent, inbox.cursors);
     const ids = sent.map(({ id }) => id);
     if (flags['mark-read'] && ids.length > 0) await relay.agents.mark(agent, { ids, as: 'read' });
-    return 0;
   },
 });
 

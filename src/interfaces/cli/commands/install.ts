@@ -1,5 +1,5 @@
 import { isRelayError, type RelayError } from '../../../base/errors.ts';
-import { badUsage, defineCommand, type Flags, type FlagValues } from '../command.ts';
+import { badUsage, defineCommand, type Flags, type FlagValues, rejectTogether } from '../command.ts';
 import type { InstallReport, InstallRequest } from '../host.ts';
 import { oneOf } from '../human.ts';
 import type { Io } from '../io.ts';
@@ -44,8 +44,7 @@ a file that nobody has edited since the installation gets its earlier content ba
     relay install claude --wrap github  # show excerpts of long results of the MCP server github
     relay install git  # let git merge the project files automatically`,
   async run({ io, host, flags, args }) {
-    if (flags.project && flags.user)
-      throw badUsage('--project and --user cannot be used together.', 'Use one of them.');
+    rejectTogether(flags, 'project', 'user');
     if (flags['approve-tools'] && !args.some((client) => client === 'codex' || client === 'gemini'))
       throw badUsage(
         '--approve-tools works only for Codex and Gemini CLI.',
@@ -102,15 +101,9 @@ a file that nobody has edited since the installation gets its earlier content ba
 });
 
 function extraOf(flags: FlagValues<typeof FLAGS>): InstallRequest['extra'] {
-  const { tee, 'no-tee': noTee, wrap, unwrap, remove } = flags;
-  const given = [tee, noTee, wrap, unwrap, remove].filter((flag) => flag !== undefined);
-  if (given.length > 1)
-    throw badUsage(
-      '--tee, --no-tee, --wrap, --unwrap and --remove cannot be used together.',
-      'Use one of them.',
-    );
-  if (tee || noTee) return { kind: 'tee' };
-  const server = wrap ?? unwrap;
+  rejectTogether(flags, 'tee', 'no-tee', 'wrap', 'unwrap', 'remove');
+  if (flags.tee || flags['no-tee']) return { kind: 'tee' };
+  const server = flags.wrap ?? flags.unwrap;
   return server === undefined ? undefined : { kind: 'wrap', server };
 }
 

@@ -2,6 +2,7 @@ import { MCP_BUDGET_TOKENS, OUTPUT_TOKENS } from '../../../base/limits.ts';
 import { badUsage, defineCommand } from '../command.ts';
 import type { WrapOptions } from '../host.ts';
 import { count, oneOf, parseCount } from '../human.ts';
+import { short } from './event-line.ts';
 
 const mcp = defineCommand({
   usage: '[wrap] [-- COMMAND…]',
@@ -44,7 +45,7 @@ RELAY_MCP_HEADERS contains the HTTP headers, as a JSON object.`,
       typed: io.typed,
       stdin: io.stdin.stream,
       stdout: io.stdout.stream,
-      onWarning: (text: string) => io.warn(shortLine(text)),
+      onWarning: (text: string) => io.warn(short(text, LOG_CHARS)),
     };
     if (args[0] === 'wrap') {
       const { default: tokens, ...range } = OUTPUT_TOKENS;
@@ -61,24 +62,14 @@ RELAY_MCP_HEADERS contains the HTTP headers, as a JSON object.`,
         `relay mcp does not accept "${[...args, ...rest][0]}".`,
         'Did you mean: relay mcp wrap?',
       );
-    await host.agents.serveMcp({
-      ...wiring,
-      tools: flags.tools ?? null,
-      budget,
-      onError: (error) => io.warn(shortLine(error)),
-    });
-    return 0;
+    const onError = (error: unknown) =>
+      wiring.onWarning(error instanceof Error ? error.message : String(error));
+    await host.agents.serveMcp({ ...wiring, tools: flags.tools ?? null, budget, onError });
   },
 });
 
-/** Shortens an error message for the log of the MCP client: one line of at most MOST_CHARS characters. */
-function shortLine(error: unknown): string {
-  const text = error instanceof Error ? error.message : String(error);
-  const line = text.replace(/\s+/g, ' ').trim();
-  return line.length > MOST_CHARS ? `${line.slice(0, MOST_CHARS)}…` : line;
-}
-
-const MOST_CHARS = 200;
+/** Maximum number of characters of a warning, which the MCP client writes to its log. */
+const LOG_CHARS = 200;
 
 function wrappedServer(
   command: readonly string[],

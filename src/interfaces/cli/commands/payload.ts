@@ -15,7 +15,14 @@ import { parseReadable } from '../../../contract/pointer-url.ts';
 import type { Part, PartRequest } from '../../../contract/pointers.ts';
 import type { ContextRelay } from '../../../sdk/context-relay.ts';
 import { collect } from '../../../sdk/payload.ts';
-import { badUsage, type Flags, type FlagValues, type Invocation, refusal } from '../command.ts';
+import {
+  badUsage,
+  type Flags,
+  type FlagValues,
+  type Invocation,
+  refusal,
+  rejectTogether,
+} from '../command.ts';
 import { bytes, parseCount, printable, typedJson } from '../human.ts';
 import { type Io, pipedText } from '../io.ts';
 import { withProgress } from '../progress.ts';
@@ -289,11 +296,7 @@ export const WRITE_FLAGS = {
 
 /** Returns the part that the flags select, or undefined for the whole payload. Errors suggest `command`. */
 export function partOf(flags: FlagValues<typeof PART_FLAGS>, command: string): PartRequest | undefined {
-  const given = (['lines', 'grep', 'json-pointer', 'outline', 'question'] as const).filter(
-    (name) => flags[name] !== undefined,
-  );
-  if (given.length > 1)
-    throw badUsage(`--${given[0]} and --${given[1]} cannot be used together.`, 'Use one of them.');
+  rejectTogether(flags, 'lines', 'grep', 'json-pointer', 'outline', 'question');
   if (flags.grep === undefined && (flags.context !== undefined || flags['ignore-case']))
     throw badUsage('--context and --ignore-case need --grep.', `Use: ${command} --grep PATTERN -C 2`);
   if (flags.lines !== undefined) return { lines: flags.lines };

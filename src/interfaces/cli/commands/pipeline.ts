@@ -15,7 +15,15 @@ import type { Progress } from '../../../client/pipelines/step-runner.ts';
 import { PIPELINE_RUNNER } from '../../../contract/tasks.ts';
 import { promptWarnings } from '../../../contract/threads.ts';
 import { readYaml } from '../../../formats/yaml.ts';
-import { answerCommand, badUsage, defineCommand, type Flags, type FlagValues, refusal } from '../command.ts';
+import {
+  answerCommand,
+  badUsage,
+  defineCommand,
+  type Flags,
+  type FlagValues,
+  refusal,
+  rejectTogether,
+} from '../command.ts';
 import type { AgentWork, Host } from '../host.ts';
 import { columns, moment, parseCount, plural, printable, rows, span } from '../human.ts';
 import { ESCAPE, INTERRUPTED, type Io, interruption, type Style } from '../io.ts';
@@ -127,11 +135,7 @@ async function runToResume(
   flags: FlagValues<typeof RUN_FLAGS>,
 ): Promise<string | null> {
   const isResume = flags.run !== undefined || flags.resume;
-  if (flags.run !== undefined && flags.resume)
-    throw badUsage(
-      '--run and --resume cannot be used together.',
-      `Use one of them: relay pipeline run --run ${flags.run}`,
-    );
+  rejectTogether(flags, 'run', 'resume');
   if (isResume && flags.input)
     throw badUsage('A resumed run keeps its inputs.', 'Omit --input, or start a new run.');
   if (flags.run !== undefined) return findThread(work.threads, flags.run);

@@ -13,7 +13,7 @@ import type { PromptOutcome } from '../../../client/prompts/prompts.ts';
 import { PROVIDER_LIST, PROVIDERS, variableOf } from '../../../client/prompts/providers.ts';
 import type { Billed, Bundle, Model, PromptRequest, Pull } from '../../../client/prompts/types.ts';
 import { promptWarnings } from '../../../contract/threads.ts';
-import { badUsage, defineCommand, type Flags, type Invocation } from '../command.ts';
+import { defineCommand, type Flags, type Invocation, rejectTogether } from '../command.ts';
 import type { AgentWork, ProgramRun } from '../host.ts';
 import { count, parseCount, passedOn, plural, printable, span } from '../human.ts';
 import { type Io, pipedText } from '../io.ts';
@@ -103,11 +103,9 @@ export async function withBundle(
 
 /** Returns the named thread, or the default thread. Returns null if a new thread must be created. */
 async function chosenThread({ io, host, flags }: PromptCall, work: AgentWork): Promise<string | null> {
+  rejectTogether(flags, 'thread', 'new');
+  if (flags.new) return null;
   const named = flags.thread ?? (io.env.RELAY_THREAD || undefined);
-  if (flags.new) {
-    if (flags.thread === undefined) return null;
-    throw badUsage('--thread and --new cannot be used together.', 'Use one of them.');
-  }
   if (named !== undefined) return findThread(work.threads, named);
   const last = (await host.relay.threadMemory()).get();
   const found = last === undefined ? null : await work.threads.get(last).catch(ignore('not_found'));

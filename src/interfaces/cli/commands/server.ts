@@ -5,7 +5,7 @@ import { isUuid } from '../../../base/ids.ts';
 import { orElse } from '../../../base/or-else.ts';
 import type { CreatedKey, Meter, UsageReport } from '../../../contract/keys.ts';
 import { parsePointer } from '../../../contract/pointer-url.ts';
-import { badUsage, defineCommand, type Invocation, refusal } from '../command.ts';
+import { badUsage, defineCommand, type Invocation, refusal, rejectTogether } from '../command.ts';
 import type {
   Cluster,
   Health,
@@ -57,10 +57,8 @@ keys if others can reach it: on another address, with a --public-url that is not
     const server = await host.server();
     if (host.remote !== null && io.interactive)
       io.warn(`CONTEXTRELAY_URL or --url is set: other commands use ${host.remote}, not this server.`);
-    if (flags.auth && flags.open)
-      throw badUsage('--auth and --open cannot be used together.', 'Use one of them.');
-    if (flags.engine && flags['engine-file'])
-      throw badUsage('--engine and --engine-file cannot be used together.', 'Use one of them.');
+    rejectTogether(flags, 'auth', 'open');
+    rejectTogether(flags, 'engine', 'engine-file');
     if (flags.engine?.includes('@')) {
       io.warn('Every user of this machine can see the password in --engine, for example with ps.');
       io.note('  → Use --engine-file FILE, or the variable RELAY_ENGINE.');

@@ -14,7 +14,7 @@ import type {
   ThreadInfo,
   ThreadsApi,
 } from '../../../contract/threads.ts';
-import { answerCommand, badUsage, defineCommand, type Invocation } from '../command.ts';
+import { answerCommand, badUsage, defineCommand, type Invocation, rejectTogether } from '../command.ts';
 import type { Host, LegacyThread } from '../host.ts';
 import {
   columns,
@@ -89,8 +89,7 @@ const list = defineCommand({
   flags: listFlags(20),
   examples: listExamples('thread list'),
   async run({ io, host, flags, open }) {
-    if (flags.all && flags.count !== undefined)
-      throw badUsage('--all and --count cannot be used together.', 'Use one of them.');
+    rejectTogether(flags, 'all', 'count');
     const most = parseMost(flags, 20);
     const { relay } = await open();
     const { items: threads, ...more } = await firstItems('threads', most, (o) => relay.threads.list(o));
@@ -297,8 +296,7 @@ net saving, which can be negative.`,
         `${sums} cannot be combined with a thread.`,
         `Use: relay stats ${word}, or: relay stats ${sums}`,
       );
-    if (flags.all && flags.tools)
-      throw badUsage('--all and --tools cannot be used together.', 'Use one of them.');
+    rejectTogether(flags, 'all', 'tools');
     if (flags.tools) return host.outputs.report();
     if (flags.all) return (await call.open()).relay.threads.totals();
     const { threads, id } = await openThread(call, { word: args[0] });

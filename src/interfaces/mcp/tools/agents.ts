@@ -90,13 +90,8 @@ export const AGENT_TOOLS = [
 
 /** Wakes the recipients with a session on this machine, and says what happened to each message. */
 async function sent(messages: readonly AgentMessage[], { relay, context }: ToolCall): Promise<Answer> {
-  const woken =
-    (await context
-      .wake?.(
-        relay,
-        messages.map(({ to }) => to),
-      )
-      .catch(() => [])) ?? [];
+  const recipients = messages.map(({ to }) => to);
+  const woken = (await context.wake?.(relay, recipients).catch(() => [])) ?? [];
   const lines = messages.map(({ id, to }) => {
     const found = woken.find(({ name }) => name === to);
     return `${to}: message ${id}, ${found?.route ? `passed on by ${found.route}` : 'waits until it is read'}`;
