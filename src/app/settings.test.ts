@@ -7,6 +7,7 @@ import { isRelayError } from '../base/errors.ts';
 import { loadConfig } from './config.ts';
 import { OPTIONS } from './options.ts';
 import { openSettings } from './settings.ts';
+import { VARIABLES } from './variables.ts';
 
 let home = '';
 let file = '';
@@ -52,6 +53,12 @@ test('secrets stay hidden: cluster passwords, webhook paths and keys from the en
     assert.ok(!seen.includes(secret), secret);
   assert.equal(shown('engine').value, 'nats://***@a:4222,b:4222');
   assert.equal(settings().get('engine'), engine);
+});
+
+test('every variable whose name says that it is secret stays hidden', () => {
+  const names = VARIABLES.map(({ name }) => name).filter((name) => /KEY|TOKEN|SECRET|PASSWORD/.test(name));
+  const env = Object.fromEntries(names.map((name) => [name, 'hunter2']));
+  assert.ok(!JSON.stringify(settings(env).variables()).includes('hunter2'));
 });
 
 test('values of every type are read back as they were set', async () => {

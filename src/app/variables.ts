@@ -89,6 +89,7 @@ export const VARIABLES: readonly Variable[] = [
   {
     name: 'OPENCODE_SERVER_PASSWORD',
     help: 'The password of an OpenCode server, with which `relay send` wakes its sessions.',
+    secret: true,
   },
   { name: 'OPENCODE_SERVER_USERNAME', help: 'The user of the same server; `opencode` by default.' },
   {
