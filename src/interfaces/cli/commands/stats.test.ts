@@ -43,9 +43,9 @@ test('stats are six rows in a fixed order, and name the tokenizer', () => {
     tokenRows(stats({}), plain),
     [
       '  artifacts                      12',
-      '  naive tokens (if pasted)    48320',
-      '  actual tokens (via refs)     2400',
-      '  tokens avoided              45920',
+      '  naive tokens (if pasted)   48,320',
+      '  actual tokens (via refs)    2,400',
+      '  tokens avoided             45,920',
       '  cache hits                      7',
       '  session cache hits              3',
       '',
@@ -68,7 +68,7 @@ test('large numbers stay aligned', () => {
     .split('\n')
     .slice(0, 6);
   assert.deepEqual([...new Set(lines.map((line) => line.length))].length, 1);
-  assert.match(lines[1]!, /pasted\) {2}12345678901$/);
+  assert.match(lines[1]!, /pasted\) {2}12,345,678,901$/);
 });
 
 test('stats of prompts follow with the billed and cached tokens', () => {
@@ -88,14 +88,14 @@ test('stats of prompts follow with the billed and cached tokens', () => {
     [
       '',
       '  prompts                           9',
-      '  tokens if pasted              41210',
-      '  tokens shown to models         9870',
-      '    in prompts                   8900',
+      '  tokens if pasted             41,210',
+      '  tokens shown to models        9,870',
+      '    in prompts                  8,900',
       '    in pulls while answering      700',
       '    in other reads                270',
-      '  avoided by prompts            31340',
+      '  avoided by prompts           31,340',
       '',
-      '  76.0 % less than pasting; billed 9000 in (6000 cached), 80 out',
+      '  76.0 % less than pasting; billed 9,000 in (6,000 cached), 80 out',
     ].join('\n'),
   );
 });
