@@ -51,8 +51,8 @@ const WAITING_AGENT = 'doctor-waits';
 const EDITED = 'work.txt';
 
 /**
- * Maximum number of attempts per hook. A hook gives up instead of delaying its agent, which can happen here
- * because all checks run at the same time.
+ * Maximum number of attempts per hook. A slow hook gives up so that its agent need not wait, and hooks are
+ * slow here because all checks run at the same time.
  */
 const TRIES = 3;
 

@@ -274,7 +274,7 @@ function appendAll(file: number, text: string): number {
   return bytes.length;
 }
 
-/** Number of threads whose files are remembered. Others are read again at their next commit. */
+/** Maximum number of threads whose files are remembered. Files of other threads are read again at their next commit. */
 const REMEMBERED_THREADS = 10_000;
 
 function remember<T>(files: Map<ThreadRoot, T>, root: ThreadRoot, value: T): void {

@@ -135,7 +135,7 @@ export class TextWorkers implements TextWork, AsyncDisposable {
 
   /** Computes states from events (folds them) in a worker thread, which requests the events in batches. */
   async fold<K extends FoldKind>(load: LoadFold<K>, o?: WorkOptions): Promise<FoldAnswers[K]> {
-    // Error of reading the events, for the caller. The worker thread only learns that reading failed.
+    // The error if the events cannot be read. The caller gets it; the worker thread learns only that reading failed.
     let failure: { readonly error: unknown } | null = null;
     const begin = async () => {
       const { job: fold, events } = await load();
@@ -395,7 +395,7 @@ class BodySender {
     try {
       const { done, value } = await this.#reader.read();
       if (done) return null;
-      // postMessage copies the whole buffer of a view. Copy a view of a part first.
+      // `postMessage` copies the whole buffer of a view. Copy the bytes first if they are only a part of it.
       return { bytes: value.byteLength === value.buffer.byteLength ? value : value.slice() };
     } catch (error) {
       this.error = error;

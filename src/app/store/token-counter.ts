@@ -30,8 +30,8 @@ async function readTable(): Promise<TokenTable> {
 }
 
 /**
- * Builds the token table, which takes about 50 ms, and caches it next to the compiled code. If the cache is
- * not writable, every process builds the table.
+ * Builds the token table, which takes about 50 ms, and stores it in the cache folder of the user. If that
+ * folder is not writable, every process builds the table.
  */
 async function unpackedTable(): Promise<TokenTable> {
   const { XDG_CACHE_HOME, HOME, LOCALAPPDATA } = process.env;

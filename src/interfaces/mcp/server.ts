@@ -38,7 +38,7 @@ export interface McpExtension {
   listening?(publish: ServerEventBus['publish']): () => void;
 }
 
-/** Creates an MCP server of every protocol revision for one connection (stdio) or one request (HTTP). */
+/** Creates an MCP server that supports every protocol revision, for one connection (stdio) or one request (HTTP). */
 export function makeMcpServer(context: ToolContext, o: McpServerOptions): McpServer {
   const resources = offersResources(context, o.tools);
   const server = new McpServer(

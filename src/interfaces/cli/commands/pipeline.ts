@@ -297,7 +297,7 @@ class RunProgress implements Disposable {
   }
 }
 
-/** Returns the step of an item of `for_each` (`each[2]`), or of a step in another pipeline file (`docs/build`). */
+/** Returns the name of the step in this file: `each` for `each[2]`, and `docs` for `docs/build`, a step of another file. */
 function outerStep(name: string): string {
   return name.split(/[[/]/, 1)[0]!;
 }

@@ -124,7 +124,7 @@ In this command --json passes the patch. Use --output json for JSON output.`,
         "Use: relay state patch --json '[…]', or name a file, or - for standard input.",
       );
     const { threads, id } = await openThread(call, { use: true });
-    // The domain checks the operations and names the wrong one.
+    // The domain checks the operations. Its error names the invalid one.
     return threads.patch(id, { ops: ops as unknown as PatchOp[], if_match: flags['if-match'] });
   },
   print: ({ state_ref }, io) => labelled(io, 'state_ref', state_ref),
