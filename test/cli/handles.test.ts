@@ -36,7 +36,7 @@ test('commands take a handle, or only its number', async (t) => {
   assert.equal(JSON.parse((await run(['receipts', numberOf(handle), '--json'])).stdout).handle, handle);
   assert.match(
     await pull('relay:12x'),
-    /^2 .*"12x" is not a number from 1[\s\S]*A handle looks like relay:128/,
+    /^2 .*"12x" is not a whole number of at least 1[\s\S]*A handle looks like relay:128/,
   );
   assert.match(await pull('99999999'), /^3 .*relay:99999999 does not exist[\s\S]*Check the number/);
   assert.equal((await run(['rm', numberOf(handle)])).code, 0);
