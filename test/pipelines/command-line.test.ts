@@ -148,6 +148,22 @@ steps:
   assert.doesNotMatch(stdout, /[3-9] of 2 done/);
 });
 
+test('--dry-run aligns the steps of models with steps that need no model', async () => {
+  using at = temporaryHome();
+  const yaml = `agents: {m: {provider: anthropic, model: tiny}, sh: {shell: true}}
+steps:
+  - {id: review, agent: m, prompt: Review the change.}
+  - {id: test, agent: sh, prompt: 'true', retry: 1}`;
+  writeFileSync(join(at.home, 'mixed.yaml'), yaml);
+  const o = { home: at.home, env: { ANTHROPIC_API_KEY: 'x' } };
+  const { stdout, stderr } = await relay(['pipeline', 'run', 'mixed.yaml', '--dry-run'], o);
+  assert.match(
+    stdout,
+    /^review {2}anthropic\/tiny {2}1 × {7}at most .* price unknown\ntest {4}shell {11}1 to 2 ×\nat most [\d,]+ tokens\n$/,
+    stderr,
+  );
+});
+
 test('Ctrl-C ends the running steps, stops cleanly, and prints how to resume', async () => {
   using at = temporaryHome();
   const started = join(at.home, 'started');

@@ -63,7 +63,7 @@ export function sessionHost(file: string, env: Environment, isOn: () => boolean)
       if (found === null)
         throw new RelayError('missing', {
           what: `program ${program} on the PATH`,
-          hint: 'Install it, or leave out --start and paste the brief.',
+          hint: 'Install it. Or print the brief with relay handoff --to NAME, and paste it into another agent.',
         });
       return new Promise((done, failed) => {
         const child = spawn(found, args, { cwd: folder, env, stdio: 'inherit' });

@@ -437,7 +437,7 @@ async function printEstimate(io: Io, host: Host, file: PipelineFile | null): Pro
     const tokens = most ? `at most ${count(most.input)} tokens in, ${count(most.output)} out` : '';
     const price = typeof cost === 'number' ? `${cost.toFixed(4)} ${currency}` : most ? 'price unknown' : '';
     const times = calls.least === calls.most ? `${calls.least} ×` : `${calls.least} to ${calls.most} ×`;
-    return [step, model ?? kind, times, tokens, price].filter(Boolean).join('  ');
+    return [step, model ?? kind, times, tokens, price];
   });
   const sum = `at most ${count(total)} tokens${money === null ? '' : `, ${money.toFixed(4)} ${currency}`}`;
   const dated = date ? ` (prices of ${date})` : '';
@@ -448,7 +448,9 @@ async function printEstimate(io: Io, host: Host, file: PipelineFile | null): Pro
   const limits = pipeline.budget ? { budget: pipeline.budget } : {};
   io.result(
     { pipeline: pipeline.name, steps: rows, tokens: total, money, currency, prices_date: date, ...limits },
-    `${columns(lines.map((line) => line.split('  '))).join('\n')}\n${sum}${dated}${lists}`,
+    `${columns(lines)
+      .map((line) => line.trimEnd())
+      .join('\n')}\n${sum}${dated}${lists}`,
   );
   return EXIT.ok;
 }

@@ -62,7 +62,9 @@ size and first prompt. The transcripts are read where the clients store them, an
       ...(all ? [printable(folder)] : []),
       printable(plainLine(task ?? '(no prompt found)', interactive ? Math.max(40, width - 50) : 120)),
     ]);
-    return columns(rows, [3]).join('\n');
+    return columns(rows, [3])
+      .map((row) => row.trimEnd())
+      .join('\n');
   },
 });
 
