@@ -14,18 +14,18 @@ import { missingWorkerd, startWorker } from './workers.ts';
 
 const HELP = `npm run bench [-- options name…]
 
-  (nothing)     everything; about 45 minutes on two quiet cores
-  name…         only those, or all whose name begins so: push- is every kind of push
-  --claims      only what has a limit
-  --quick       fewer rounds: a first look, whose figures are worth less
-  --rounds N    so many rounds (default: 21, quick: 5)
-  --target URL  instead of the benches, a new relay beside any server that speaks push, pull, peek and ws;
-                with the processor time of both where that is a process of this machine, and it is Linux
-  --worker      that relay as a Worker in workerd
-  --key KEY     the API key for that server
-  --json FILE   writes the figures, with the machine and the command, to a file too
-  --save        writes table, figures and plot to docs/benchmarks
-  --list        the names there are`;
+  (nothing)     run all benchmarks; takes about 45 minutes on two quiet cores
+  name…         run only these benchmarks; a name that ends with - means all names that begin with it: push-
+  --claims      run only benchmarks that have a limit
+  --quick       run fewer rounds; the results are less reliable
+  --rounds N    number of rounds (default: 21, with --quick: 5)
+  --target URL  compare a new relay with the server at this URL, which must support push, pull, peek and ws.
+                CPU time is compared too if the server runs on this machine and the machine runs Linux
+  --worker      with --target: run the relay as a Worker in workerd
+  --key KEY     with --target: API key for the server
+  --json FILE   also write the results, the machine and the command to a file
+  --save        write the table, the results and a plot to docs/benchmarks
+  --list        print the names of all benchmarks`;
 
 const QUICK_ROUNDS = 5;
 const ROUNDS = 21;

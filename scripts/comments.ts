@@ -8,9 +8,9 @@ import { parseArgs } from 'node:util';
 
 const HELP = `npm run comments -- [--seed N] [--count N] [path…]
 
-  --seed N    the same seed chooses the same comments of the same sources; random by default
-  --count N   how many to print (default: 100)
-  path…       only files whose path begins with one of these`;
+  --seed N    repeat a sample: the same seed selects the same comments if the sources are the same (default: random)
+  --count N   number of comments to print (default: 100)
+  path…       only files whose path begins with one of these texts`;
 
 const FOLDERS = ['src/', 'ui/', 'python/', 'scripts/', 'bench/', 'test/', 'bin/'];
 const LANGUAGES = [

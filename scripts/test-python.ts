@@ -21,11 +21,12 @@ import { parseArgs } from 'node:util';
 
 const HELP = `node scripts/test-python.ts [--short] [environment…]
 
-  (nothing)     the client on the oldest Python there is, each extra with its newest and its oldest versions, types, lint
-  --short       the client, two extras with their newest versions, and the lint
-  environment…  only these: client, original, lint, the name of an extra, or EXTRA-oldest
+  (nothing)     test the client on the oldest Python that is available, and each extra with its newest and its oldest
+                versions; check types and lint
+  --short       test the client and two extras with their newest versions; check types and lint
+  environment…  only these environments: client, original, lint, the name of an extra, or EXTRA-oldest
 
-Needs Python 3.9 or newer and PyPI; without them it says so, and everything is skipped.`;
+Needs Python 3.9 or newer and PyPI. Without them, all tests are skipped with a message.`;
 
 /**
  * Folder for the environments and the built package. git and all tools ignore it. uv keeps its downloads

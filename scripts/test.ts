@@ -13,17 +13,16 @@ import { endGroup, type Failure, type FileResult, runTestFile, type Skip } from 
 
 const HELP = `node scripts/test.ts [--quick | --slow | --full] [--jobs N] [--timeout S] [--quiet] [path…]
 
-  (nothing)   type-check, lint and format check, then every *.test.ts
-  --quick     the same checks, but only the unit and the architecture tests
-  --slow      only *.slow.test.ts
-  --full      everything: the checks, every *.test.ts, every *.slow.test.ts, what takes longer still, *.full.test.ts,
-              and the Python package
-  --jobs N    so many files at once (default: one more than there are cores, since many tests wait)
-  --again     run files that failed once more, alone, if they are three at most: one that passes then is named as
-              unsteady, and the run goes on to be green; CI does this
-  --quiet     name only the files that failed
-  --timeout S seconds a file may take before it is killed (default: 120, slow ones 420)
-  path…       only the test files whose path begins with or contains one of these; no checks`;
+  (nothing)   check types, lint and format, then run every *.test.ts
+  --quick     the same checks, but only unit and architecture tests
+  --slow      run only *.slow.test.ts
+  --full      run the checks, every *.test.ts, *.slow.test.ts and *.full.test.ts, and the tests of the Python package
+  --jobs N    number of files that run at once (default: number of cores plus one, because many tests wait)
+  --again     run each failed file again by itself, if at most three files failed. A file that passes the second
+              time is printed as UNSTEADY and does not fail the run. CI uses this option
+  --quiet     print only the files that failed
+  --timeout S seconds after which a file is killed (default: 120, for slow files 420)
+  path…       run only test files whose path begins with or contains one of these texts, without the checks`;
 
 const FOLDERS = ['src', 'ui', 'test', 'bench', 'scripts', 'examples'];
 const QUICK_FOLDERS = ['src', 'ui', 'test/architecture'];
