@@ -5,7 +5,7 @@ export interface AskedText {
   readonly maxTokens: number | undefined;
   /** Names of the tools that the model may call. */
   readonly tools: readonly string[];
-  /** Results of tool calls, of all rounds. */
+  /** Results of the tool calls in all rounds so far. */
   readonly results: readonly string[];
 }
 

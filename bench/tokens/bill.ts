@@ -55,7 +55,7 @@ export async function billOf(threads: ThreadsApi, tokens: TokenCounter): Promise
   return { cases, all };
 }
 
-/** Returns the share of tokens, from 0 to 1, that this way saves compared with pasting. */
+/** Returns the share of tokens, from 0 to 1, that one of the `WAYS` saves compared with pasting. */
 export function avoided(
   lines: readonly Line[],
   way: Way,

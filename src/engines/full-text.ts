@@ -11,7 +11,7 @@ const RANKED_TEXTS = 1000;
 /** Number of folder levels that are indexed as words. A search in a deeper folder compares the keys one by one. */
 const FOLDER_DEPTH = 8;
 
-/** Minimum number of texts whose passages are compared. */
+/** A search compares the passages of at least this many texts. */
 const CANDIDATES = 50;
 /** Number of characters after which a search reads no further text. */
 const READ_CHARS = 2 * 1024 * 1024;

@@ -19,7 +19,7 @@ before(async () => {
 });
 after(() => scene[Symbol.asyncDispose]());
 
-/** npm chooses versions for the Node that it runs on, so it runs on the Node of these tests. */
+/** npm chooses package versions for the Node that runs npm, so the Node of these tests runs npm. */
 const NPM_PATH = [dirname(process.execPath), outsideEnv().PATH].join(delimiter);
 
 describe('the code of a page and the tests pass after an install command of the page', () => {

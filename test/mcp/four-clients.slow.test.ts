@@ -94,7 +94,7 @@ function withoutAdditions(tool: Json): Json {
   return JSON.parse(JSON.stringify(tool, (key, value) => (key === 'wait_for_previous' ? undefined : value)));
 }
 
-/** Counts the tokens of the default tools and of each group. */
+/** Counts the tokens of the default tools and of each group of tools. */
 async function costOf(tools: readonly Json[]): Promise<{ [group: string]: number }> {
   const groupOf = (tool: Json) =>
     GROUPS.find((group) => TOOL_GROUPS[group]!.some(({ name }) => name === ownName(tool))) ?? 'default';

@@ -6,7 +6,9 @@ import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { temporaryHome } from './home.ts';
 
-/** System calls by write. The script writes a byte after each acknowledgement; these bytes separate the writes. */
+/**
+ * System calls of each write. The script writes a byte after each acknowledgement; these bytes separate the writes.
+ */
 interface Trace {
   /** System calls of the first writes, which also create files and folders. */
   readonly first: string[];

@@ -16,7 +16,7 @@ interface Row {
 
 interface Stream {
   rows: Row[];
-  /** Highest sequence number ever used, even before a drop. */
+  /** Highest sequence number ever used. It does not go back when the log is dropped. */
   last: number;
   /** Highest sequence number ever trimmed. */
   trimmed: number;

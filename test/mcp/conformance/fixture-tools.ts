@@ -13,7 +13,7 @@ const SAMPLE = 'UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAAB9AAACABAAZGF0YQIAAAA=';
 
 const nothing = z.object({});
 
-/** Adds the tools that the suite calls by name. They return the answers that it expects. */
+/** Adds the tools that the suite calls by name. Their answers are the ones that the suite expects. */
 export function addFixtureTools(server: McpServer): void {
   const content = (name: string, ...parts: CallToolResult['content']) =>
     server.registerTool(name, { description: 'a fixture' }, () => ({ content: parts }));

@@ -116,7 +116,10 @@ const SUBJECTS = {
   pipeline: 'pipelines',
   key: 'keys and links',
 };
-/** Choice of the filter → activity kinds to show, by the part before the dot: `thread` for `thread.created`. */
+/**
+ * Maps each choice of the filter to kinds of activity. A kind is given by its part before the dot: `thread` for
+ * `thread.created`.
+ */
 const SUBJECT_KINDS: { readonly [subject: string]: readonly string[] } = {
   pointer: ['pointer'],
   thread: ['thread', 'artifact'],

@@ -54,7 +54,7 @@ class ContextRelayStore(BaseStore):
         self._pointers = KeptPointers(client, ttl)
 
     def batch(self, ops: Iterable[Op]) -> List[Result]:
-        """Runs several operations: first all that read, then all that write, with few requests."""
+        """Runs several operations with few requests: first all reads, then all writes."""
         listed = list(ops)
         results: List[Result] = [None] * len(listed)
         gets = {at: _path(op.namespace, op.key) for at, op in enumerate(listed) if isinstance(op, GetOp)}

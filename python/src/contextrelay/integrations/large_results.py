@@ -296,8 +296,8 @@ _INVISIBLE = re.compile(
 def _framed(text: str, what: str, by: str, at: Optional[str], secret: str) -> str:
     """Puts a frame around foreign text, so that a model can tell data from instructions.
 
-    Both marker lines contain a mark. The author of the text could not know the id of the pointer, from which the mark is
-    made.
+    Both marker lines contain a mark that is derived from the id of the pointer. The author of the text could not know
+    this id.
     """
     body = _FRAME_LINE.sub("[removed: frame]", _INVISIBLE.sub("", text)).rstrip("\n")
     moment = datetime.fromtimestamp(seconds_of(at) if at else 0, timezone.utc)
