@@ -1,9 +1,9 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, rmSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { compileExecutable, findBun } from '../scripts/build/executable.ts';
 import type { Bench } from './bench.ts';
-import { benchFolder, plainEnv, RELAY, ROOT } from './servers.ts';
+import { plainEnv, RELAY, ROOT, temporaryFolder } from './servers.ts';
 import { median, type Round, summarise } from './statistics.ts';
 
 interface Command {
@@ -49,7 +49,8 @@ export function commandBench(
     async run({ rounds }) {
       const executable = benchExecutable();
       if (executable === null) return { skipped: 'npm has no Bun for this platform' };
-      const home = benchFolder();
+      using temporary = temporaryFolder();
+      const home = temporary.path;
       const run = (program: string, args: readonly string[], o: Pick<Command, 'cwd' | 'input'> = {}) => {
         // The executable is on the PATH, as after an installation.
         const PATH = `${dirname(executable)}${delimiter}${process.env.PATH}`;
@@ -60,33 +61,29 @@ export function commandBench(
         return stdout;
       };
       const relay: Relay = (args, o) => run(executable, args, o);
-      try {
-        const { args, before, cwd, input = '' } = prepare(relay, home);
-        const result: Round[] = [];
-        const measureOurs = () => {
-          if (before) relay(before, { cwd });
-          return time(() => relay(args, { cwd, input }));
-        };
-        const measureBaseline = () => time(() => run(process.execPath, ['-e', '0'], { cwd, input }));
-        for (let i = 0; i < rounds * 2; i++) {
-          // Alternate the order, because a process starts faster right after a smaller one.
-          const [first, second] = i % 2 ? [measureOurs, measureBaseline] : [measureBaseline, measureOurs];
-          const times = [first(), second()] as const;
-          const [ours, baseline] = i % 2 ? times : times.toReversed();
-          result.push({ ours: ours!, baseline: baseline! });
-        }
-        const onNode = Array.from({ length: rounds }, () => {
-          if (before) relay(before, { cwd });
-          return time(() => run(process.execPath, [RELAY, ...args], { cwd, input }));
-        });
-        // The first rounds fill the disk cache, so they do not count.
-        return {
-          ...summarise(result.slice(3), 'ms', `${detail}, executable; baseline: node -e 0`),
-          more: `The npm package on Node ${process.versions.node}: ${median(onNode).toFixed(1)} ms`,
-        };
-      } finally {
-        rmSync(home, { recursive: true, force: true });
+      const { args, before, cwd, input = '' } = prepare(relay, home);
+      const result: Round[] = [];
+      const measureOurs = () => {
+        if (before) relay(before, { cwd });
+        return time(() => relay(args, { cwd, input }));
+      };
+      const measureBaseline = () => time(() => run(process.execPath, ['-e', '0'], { cwd, input }));
+      for (let i = 0; i < rounds * 2; i++) {
+        // Alternate the order, because a process starts faster right after a smaller one.
+        const [first, second] = i % 2 ? [measureOurs, measureBaseline] : [measureBaseline, measureOurs];
+        const times = [first(), second()] as const;
+        const [ours, baseline] = i % 2 ? times : times.toReversed();
+        result.push({ ours: ours!, baseline: baseline! });
       }
+      const onNode = Array.from({ length: rounds }, () => {
+        if (before) relay(before, { cwd });
+        return time(() => run(process.execPath, [RELAY, ...args], { cwd, input }));
+      });
+      // The first rounds fill the disk cache, so they do not count.
+      return {
+        ...summarise(result.slice(3), 'ms', `${detail}, executable; baseline: node -e 0`),
+        more: `The npm package on Node ${process.versions.node}: ${median(onNode).toFixed(1)} ms`,
+      };
     },
   };
 }

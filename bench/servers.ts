@@ -62,6 +62,12 @@ export function benchFolder(): string {
   return mkdtempSync(join(parent, 'bench-'));
 }
 
+/** Creates such a folder that is deleted when it is disposed. */
+export function temporaryFolder() {
+  const path = benchFolder();
+  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
+}
+
 /** Returns an environment without variables that would change what is measured. */
 export function plainEnv(): NodeJS.ProcessEnv {
   const { CONTEXTRELAY_URL: _url, CONTEXTRELAY_API_KEY: _key, RELAY_HOME: _home, ...env } = process.env;

@@ -1,9 +1,9 @@
-import { readFileSync, rmSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Measured } from './bench.ts';
 import { peakMegabytes } from './processes.ts';
-import { benchFolder, type Server, startWatchedRelay } from './servers.ts';
+import { type Server, startWatchedRelay, temporaryFolder } from './servers.ts';
 import { percentile } from './statistics.ts';
 
 /** Limit of the 99th percentile of `/health` during an attack, in ms. */
@@ -23,16 +23,12 @@ export interface Attack {
  * Measures a relay during an attack: latency of `/health`, memory and blocked time. Each is divided by its budget; the
  * ratio is the largest of the results.
  */
-export async function healthUnder({ detail, budgetMb, budgetSliceMs, prepare }: Attack): Promise<Measured> {
-  const folder = benchFolder();
-  const figures = join(folder, 'longest');
-  try {
-    await using relay = await startWatchedRelay(figures);
-    await pause(2_500);
+export function healthUnder({ detail, budgetMb, budgetSliceMs, prepare }: Attack): Promise<Measured> {
+  return withWatchedRelay(async (relay, longestSlice) => {
     const attack = await prepare(relay);
     const measured = await healthDuring(relay.url, attack());
     const memory = peakMegabytes(relay);
-    const slice = Number(readFileSync(figures, 'utf8'));
+    const slice = longestSlice();
     const ratio = Math.max(measured / BUDGET_MS, memory / budgetMb, slice / budgetSliceMs);
     return {
       measured,
@@ -43,9 +39,21 @@ export async function healthUnder({ detail, budgetMb, budgetSliceMs, prepare }: 
         `p99 of /health beside ${detail}; budget: ${BUDGET_MS} ms; memory at most ${Math.round(memory)} of ${budgetMb} MB, ` +
         `the event loop at most ${Math.round(slice)} of ${budgetSliceMs} ms of CPU at a time`,
     };
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+  });
+}
+
+/**
+ * Calls `work` with a new relay, and with a function that returns the largest CPU time in ms of one task on its event
+ * loop so far.
+ */
+export async function withWatchedRelay<T>(
+  work: (relay: Server, longestSlice: () => number) => Promise<T>,
+): Promise<T> {
+  using temporary = temporaryFolder();
+  const figures = join(temporary.path, 'longest');
+  await using relay = await startWatchedRelay(figures);
+  await pause(2_500);
+  return await work(relay, () => Number(readFileSync(figures, 'utf8')));
 }
 
 /** Requests `/health` repeatedly until the attack ends. Returns the 99th percentile of the latency in ms. */

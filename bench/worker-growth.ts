@@ -1,8 +1,7 @@
-import { rmSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { pushOne, type Shape } from './pointers.ts';
 import { peakMegabytes, residentMegabytes } from './processes.ts';
-import { benchFolder, type Server } from './servers.ts';
+import { type Server, temporaryFolder } from './servers.ts';
 import { startWorker } from './workers.ts';
 
 const SMALL_BYTES = 200_000;
@@ -17,25 +16,22 @@ export async function memoryGrowth(
   form: Shape['form'],
   bytes: number,
 ): Promise<{ push: number; pull: number }> {
-  const home = benchFolder();
-  try {
-    let path = '';
-    const push = await growth(home, async ({ url }) => {
-      const data = 'All happy relays are alike.\n'.repeat(Math.ceil(bytes / 28)).slice(0, bytes);
-      const [type, body] =
-        form === 'raw' ? ['text/plain', data] : ['application/json', JSON.stringify({ data })];
-      const headers = { 'content-type': type };
-      const answer = await fetchBytes(`${url}/push`, { method: 'POST', headers, body });
-      path = `/pull/${JSON.parse(answer.toString()).id}${form === 'raw' ? '?raw=1' : ''}`;
-    });
-    const pull = await growth(home, async ({ url }) => {
-      const { length } = await fetchBytes(url + path);
-      if (length < bytes) throw new Error(`The pull gave ${length} bytes.`);
-    });
-    return { push, pull };
-  } finally {
-    rmSync(home, { recursive: true, force: true });
-  }
+  using temporary = temporaryFolder();
+  const home = temporary.path;
+  let path = '';
+  const push = await growth(home, async ({ url }) => {
+    const data = 'All happy relays are alike.\n'.repeat(Math.ceil(bytes / 28)).slice(0, bytes);
+    const [type, body] =
+      form === 'raw' ? ['text/plain', data] : ['application/json', JSON.stringify({ data })];
+    const headers = { 'content-type': type };
+    const answer = await fetchBytes(`${url}/push`, { method: 'POST', headers, body });
+    path = `/pull/${JSON.parse(answer.toString()).id}${form === 'raw' ? '?raw=1' : ''}`;
+  });
+  const pull = await growth(home, async ({ url }) => {
+    const { length } = await fetchBytes(url + path);
+    if (length < bytes) throw new Error(`The pull gave ${length} bytes.`);
+  });
+  return { push, pull };
 }
 
 async function growth(home: string, work: (worker: Server) => Promise<void>): Promise<number> {

@@ -1,9 +1,8 @@
 import { spawnSync } from 'node:child_process';
-import { rmSync } from 'node:fs';
 import { type Commands, isGroup } from '../../src/interfaces/cli/command.ts';
 import { SECTIONS } from '../../src/interfaces/cli/commands.ts';
 import type { Bench } from '../bench.ts';
-import { benchFolder, plainEnv, RELAY } from '../servers.ts';
+import { plainEnv, RELAY, temporaryFolder } from '../servers.ts';
 import { median, type Round, summarise } from '../statistics.ts';
 
 /** Loads each command and prints its help. Every use of a command takes at least this time. */
@@ -12,7 +11,8 @@ export default {
   claim: null,
   limit: null,
   async run({ rounds }) {
-    const home = benchFolder();
+    using temporary = temporaryFolder();
+    const home = temporary.path;
     const time = (args: readonly string[]) => {
       const began = performance.now();
       const env = { ...plainEnv(), RELAY_HOME: home };
@@ -20,25 +20,21 @@ export default {
       if (status !== 0) throw new Error(`${args.join(' ')} ended with exit code ${status}: ${stderr}`);
       return performance.now() - began;
     };
-    try {
-      const all = Object.values(SECTIONS).flatMap((commands) => commandLines(commands));
-      const measured: Round[] = [];
-      const each: [string, number][] = all.map((command) => {
-        const pairs = Array.from({ length: Math.max(2, Math.ceil(rounds / 5)) }, () => ({
-          ours: time([RELAY, ...command, '--help']),
-          baseline: time(['-e', '0']),
-        }));
-        measured.push(...pairs);
-        return [command.join(' '), median(pairs.map(({ ours, baseline }) => ours / baseline))];
-      });
-      const slowest = each.toSorted((a, b) => b[1] - a[1]).slice(0, 8);
-      return {
-        ...summarise(measured, 'ms', `relay … --help of all ${all.length} commands; bare Node: node -e 0`),
-        more: `Slowest to load: ${slowest.map(([name, ratio]) => `${name} ${ratio.toFixed(2)}×`).join(', ')}`,
-      };
-    } finally {
-      rmSync(home, { recursive: true, force: true });
-    }
+    const all = Object.values(SECTIONS).flatMap((commands) => commandLines(commands));
+    const measured: Round[] = [];
+    const each: [string, number][] = all.map((command) => {
+      const pairs = Array.from({ length: Math.max(2, Math.ceil(rounds / 5)) }, () => ({
+        ours: time([RELAY, ...command, '--help']),
+        baseline: time(['-e', '0']),
+      }));
+      measured.push(...pairs);
+      return [command.join(' '), median(pairs.map(({ ours, baseline }) => ours / baseline))];
+    });
+    const slowest = each.toSorted((a, b) => b[1] - a[1]).slice(0, 8);
+    return {
+      ...summarise(measured, 'ms', `relay … --help of all ${all.length} commands; bare Node: node -e 0`),
+      more: `Slowest to load: ${slowest.map(([name, ratio]) => `${name} ${ratio.toFixed(2)}×`).join(', ')}`,
+    };
   },
 } satisfies Bench;
 

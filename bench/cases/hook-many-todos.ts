@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Bench } from '../bench.ts';
-import { benchFolder, plainEnv, RELAY } from '../servers.ts';
+import { plainEnv, RELAY, temporaryFolder } from '../servers.ts';
 import { type Round, summarise } from '../statistics.ts';
 
 /** Code that writes a process's CPU time to file descriptor 3 when it exits. */
@@ -14,19 +14,16 @@ export default {
   claim: 'at most 2×',
   limit: 2,
   async run({ rounds }) {
-    const home = benchFolder();
-    try {
-      const [many, few] = [project(home, 10_000), project(home, 100)];
-      const result: Round[] = [];
-      for (let i = 0; i < rounds; i++) result.push({ ours: cpu(home, many), baseline: cpu(home, few) });
-      return summarise(
-        result,
-        'ms',
-        'processor time of relay hook claude session-start: 10 000 todos against 100',
-      );
-    } finally {
-      rmSync(home, { recursive: true, force: true });
-    }
+    using temporary = temporaryFolder();
+    const home = temporary.path;
+    const [many, few] = [project(home, 10_000), project(home, 100)];
+    const result: Round[] = [];
+    for (let i = 0; i < rounds; i++) result.push({ ours: cpu(home, many), baseline: cpu(home, few) });
+    return summarise(
+      result,
+      'ms',
+      'processor time of relay hook claude session-start: 10 000 todos against 100',
+    );
   },
 } satisfies Bench;
 

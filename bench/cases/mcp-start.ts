@@ -1,9 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { rmSync } from 'node:fs';
 import type { Bench } from '../bench.ts';
 import { benchExecutable } from '../command-line.ts';
-import { benchFolder, plainEnv } from '../servers.ts';
+import { plainEnv, temporaryFolder } from '../servers.ts';
 import { type Round, summarise } from '../statistics.ts';
 
 const HELLO = {
@@ -20,20 +19,17 @@ export default {
   async run({ rounds }) {
     const executable = benchExecutable();
     if (executable === null) return { skipped: 'npm has no Bun for this platform' };
-    const home = benchFolder();
-    try {
-      const result: Round[] = [];
-      for (let i = 0; i < rounds * 2; i++)
-        result.push({ ours: await greeting(executable, home), baseline: await startBareNode(home) });
-      // The first rounds fill the disk cache, so they do not count.
-      return summarise(
-        result.slice(3),
-        'ms',
-        'relay mcp, executable, until it has answered initialize; baseline: node -e 0',
-      );
-    } finally {
-      rmSync(home, { recursive: true, force: true });
-    }
+    using temporary = temporaryFolder();
+    const home = temporary.path;
+    const result: Round[] = [];
+    for (let i = 0; i < rounds * 2; i++)
+      result.push({ ours: await greeting(executable, home), baseline: await startBareNode(home) });
+    // The first rounds fill the disk cache, so they do not count.
+    return summarise(
+      result.slice(3),
+      'ms',
+      'relay mcp, executable, until it has answered initialize; baseline: node -e 0',
+    );
   },
 } satisfies Bench;
 

@@ -1,9 +1,8 @@
-import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import type { Bench } from '../bench.ts';
-import { benchFolder, plainEnv, RELAY, ROOT } from '../servers.ts';
+import { plainEnv, RELAY, ROOT, temporaryFolder } from '../servers.ts';
 import { median } from '../statistics.ts';
 
 const BUDGET_MS = 2;
@@ -16,7 +15,8 @@ export default {
   claim: `at most ${BUDGET_MS} ms`,
   limit: 1,
   async run({ rounds }) {
-    const home = benchFolder();
+    using temporary = temporaryFolder();
+    const home = temporary.path;
     const env = { ...(plainEnv() as Record<string, string>), RELAY_HOME: home };
     const connect = async (...args: string[]) => {
       const client = new Client({ name: 'bench', version: '1' });
@@ -29,27 +29,23 @@ export default {
       await client.callTool({ name: 'quote', arguments: { text: 'hello' } });
       return performance.now() - began;
     };
-    try {
-      const direct = await connect(SERVER);
-      const wrapped = await connect(RELAY, 'mcp', 'wrap', '--', process.execPath, SERVER);
-      const [alone, behind]: [number[], number[]] = [[], []];
-      for (let round = -WARMUPS; round < rounds * 10; round++) {
-        const pair = [await time(direct), await time(wrapped)] as const;
-        if (round < 0) continue;
-        alone.push(pair[0]);
-        behind.push(pair[1]);
-      }
-      await Promise.all([direct.close(), wrapped.close()]);
-      const added = median(behind) - median(alone);
-      return {
-        measured: added,
-        baseline: BUDGET_MS,
-        unit: 'ms',
-        ratio: added / BUDGET_MS,
-        detail: `relay mcp wrap, added to a call that takes ${median(alone).toFixed(2)} ms; baseline: the budget`,
-      };
-    } finally {
-      rmSync(home, { recursive: true, force: true });
+    const direct = await connect(SERVER);
+    const wrapped = await connect(RELAY, 'mcp', 'wrap', '--', process.execPath, SERVER);
+    const [alone, behind]: [number[], number[]] = [[], []];
+    for (let round = -WARMUPS; round < rounds * 10; round++) {
+      const pair = [await time(direct), await time(wrapped)] as const;
+      if (round < 0) continue;
+      alone.push(pair[0]);
+      behind.push(pair[1]);
     }
+    await Promise.all([direct.close(), wrapped.close()]);
+    const added = median(behind) - median(alone);
+    return {
+      measured: added,
+      baseline: BUDGET_MS,
+      unit: 'ms',
+      ratio: added / BUDGET_MS,
+      detail: `relay mcp wrap, added to a call that takes ${median(alone).toFixed(2)} ms; baseline: the budget`,
+    };
   },
 } satisfies Bench;

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
-import { rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Bench } from '../bench.ts';
-import { benchFolder, plainEnv, RELAY } from '../servers.ts';
+import { plainEnv, RELAY, temporaryFolder } from '../servers.ts';
 import { type Round, summarise } from '../statistics.ts';
 
 const STEPS = 100;
@@ -13,34 +13,26 @@ export default {
   claim: 'at most 1.5×',
   limit: 1.5,
   async run({ rounds }) {
-    const home = benchFolder();
-    try {
-      const file = join(home, 'naps.yaml');
-      const steps = Array.from({ length: STEPS }, (_, i) => `  - { id: nap${i}, agent: nap }`);
-      const head = [
-        'name: naps',
-        `max_parallel: ${AT_ONCE}`,
-        'agents: { nap: { shell: sleep 1 } }',
-        'steps:',
-      ];
-      writeFileSync(file, [...head, ...steps].join('\n'));
-      const result: Round[] = [];
-      for (let i = 0; i < Math.max(3, Math.round(rounds / 7)); i++) {
-        const ours = await time(() => run(process.execPath, [RELAY, 'pipeline', 'run', file], home));
-        // The lower bound is two rounds of one second, plus the time to start one bare program per step in sequence.
-        const spawns = await time(async () => {
-          for (let n = 0; n < STEPS; n++) await run('/bin/sh', ['-c', 'sleep 0'], home);
-        });
-        result.push({ ours, baseline: (STEPS / AT_ONCE) * 1000 + spawns });
-      }
-      return summarise(
-        result,
-        'ms',
-        `${STEPS} independent 1-second steps, ${AT_ONCE} at once; 2 s and ${STEPS} bare spawns`,
-      );
-    } finally {
-      rmSync(home, { recursive: true, force: true });
+    using temporary = temporaryFolder();
+    const home = temporary.path;
+    const file = join(home, 'naps.yaml');
+    const steps = Array.from({ length: STEPS }, (_, i) => `  - { id: nap${i}, agent: nap }`);
+    const head = ['name: naps', `max_parallel: ${AT_ONCE}`, 'agents: { nap: { shell: sleep 1 } }', 'steps:'];
+    writeFileSync(file, [...head, ...steps].join('\n'));
+    const result: Round[] = [];
+    for (let i = 0; i < Math.max(3, Math.round(rounds / 7)); i++) {
+      const ours = await time(() => run(process.execPath, [RELAY, 'pipeline', 'run', file], home));
+      // The lower bound is two rounds of one second, plus the time to start one bare program per step in sequence.
+      const spawns = await time(async () => {
+        for (let n = 0; n < STEPS; n++) await run('/bin/sh', ['-c', 'sleep 0'], home);
+      });
+      result.push({ ours, baseline: (STEPS / AT_ONCE) * 1000 + spawns });
     }
+    return summarise(
+      result,
+      'ms',
+      `${STEPS} independent 1-second steps, ${AT_ONCE} at once; 2 s and ${STEPS} bare spawns`,
+    );
   },
 } satisfies Bench;
 

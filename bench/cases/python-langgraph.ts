@@ -1,9 +1,9 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, globSync, rmSync, statSync } from 'node:fs';
+import { existsSync, globSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Bench, Measured } from '../bench.ts';
 import { processorMs } from '../processes.ts';
-import { benchFolder, plainEnv, ROOT, type Server, startRelay } from '../servers.ts';
+import { plainEnv, ROOT, type Server, startRelay, temporaryFolder } from '../servers.ts';
 import { median, type Round, summarise } from '../statistics.ts';
 
 const SCRIPT = join(ROOT, 'bench', 'langgraph-saver.py');
@@ -34,25 +34,22 @@ function bench(shape: string, what: string): Bench {
 }
 
 function compare(python: string, relay: Server, shape: string, what: string, rounds: number): Measured {
-  const folder = benchFolder();
+  using temporary = temporaryFolder();
+  const folder = temporary.path;
   const runs: Round[] = [];
   const histories: Round[] = [];
   const disks: Round[] = [];
-  try {
-    // The first round compiles the hot code of the relay, so it does not count.
-    for (let round = 0; round <= rounds; round++) {
-      const [database, space] = [join(folder, `${round}.db`), `${relay.url}#${shape}-${round}`];
-      const before = [bytes(folder), bytes(relay.folder)] as const;
-      const run = both(python, relay, shape, 'run', database, space);
-      const disk = { baseline: bytes(folder) - before[0], ours: bytes(relay.folder) - before[1] };
-      const history = both(python, relay, shape, 'history', database, space);
-      if (round === 0) continue;
-      runs.push(run);
-      histories.push(history);
-      disks.push(disk);
-    }
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
+  // The first round compiles the hot code of the relay, so it does not count.
+  for (let round = 0; round <= rounds; round++) {
+    const [database, space] = [join(folder, `${round}.db`), `${relay.url}#${shape}-${round}`];
+    const before = [bytes(folder), bytes(relay.folder)] as const;
+    const run = both(python, relay, shape, 'run', database, space);
+    const disk = { baseline: bytes(folder) - before[0], ours: bytes(relay.folder) - before[1] };
+    const history = both(python, relay, shape, 'history', database, space);
+    if (round === 0) continue;
+    runs.push(run);
+    histories.push(history);
+    disks.push(disk);
   }
   const detail = `a run of 200 steps in Python with ${what}; baseline: SqliteSaver of langgraph-checkpoint-sqlite`;
   const run = summarise(runs, 'ms', detail);

@@ -1,10 +1,10 @@
-import { readFileSync, rmSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Bench } from '../bench.ts';
 import { peakMegabytes } from '../processes.ts';
-import { benchFolder, type Server, startWatchedRelay } from '../servers.ts';
-import { percentile } from '../statistics.ts';
+import type { Server } from '../servers.ts';
+import { healthDuring, withWatchedRelay } from '../under-attack.ts';
 
 const MiB = 1024 * 1024;
 const BUDGET_HEALTH_MS = 250;
@@ -79,18 +79,6 @@ function text(i: number): string {
   return lines.join('').slice(0, TEXT_BYTES);
 }
 
-async function watched<T>(work: (relay: Server, slice: () => number) => Promise<T>): Promise<T> {
-  const folder = benchFolder();
-  const figures = join(folder, 'longest');
-  try {
-    await using relay = await startWatchedRelay(figures);
-    await pause(2_500);
-    return await work(relay, () => Number(readFileSync(figures, 'utf8')));
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
-}
-
 /** Each measured value is divided by its budget. The ratio is the largest of the results. */
 export default [
   {
@@ -98,7 +86,7 @@ export default [
     claim: `less than ${BUDGET_INDEX_S} s`,
     limit: 1,
     run: () =>
-      watched(async (relay, slice) => {
+      withWatchedRelay(async (relay, slice) => {
         const { seconds, growth } = await fill(relay);
         const memory = Math.round(peakMegabytes(relay));
         const [loop, ms] = [slice(), seconds * 1000];
@@ -115,27 +103,16 @@ export default [
     claim: `less than ${BUDGET_HEALTH_MS} ms`,
     limit: 1,
     run: () =>
-      watched(async (relay, slice) => {
+      withWatchedRelay(async (relay, slice) => {
         const { thread } = await fill(relay);
         let left = SEARCHES;
         const searching = Array.from({ length: AT_ONCE }, async () => {
           while (left-- > 0) await search(relay, thread, QUERIES[left % QUERIES.length]!);
         });
-        let done = false;
-        const all = Promise.all(searching).finally(() => {
-          done = true;
-        });
-        const times: number[] = [];
         const began = performance.now();
-        while (!done || times.length < 100) {
-          const asked = performance.now();
-          await (await fetch(`${relay.url}/health`)).text();
-          times.push(performance.now() - asked);
-          await pause(10);
-        }
-        await all;
+        const measured = await healthDuring(relay.url, Promise.all(searching));
         const took = (performance.now() - began) / 1000;
-        const [measured, loop] = [percentile(times, 0.99), slice()];
+        const loop = slice();
         const ratio = Math.max(measured / BUDGET_HEALTH_MS, loop / BUDGET_SLICE_MS);
         const detail =
           `p99 of /health beside ${SEARCHES} searches of 25 MiB of text, ${AT_ONCE} at once, which took ${took.toFixed(1)} s; ` +

@@ -1,8 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { rmSync } from 'node:fs';
 import type { Bench } from '../bench.ts';
-import { benchFolder, plainEnv, ROOT } from '../servers.ts';
+import { plainEnv, ROOT, temporaryFolder } from '../servers.ts';
 import { type Round, summarise } from '../statistics.ts';
 
 /** Time from `npm start`, in a clone that is set up, until the server answers. */
@@ -21,9 +20,9 @@ export default {
 } satisfies Bench;
 
 async function serving(): Promise<number> {
-  const home = benchFolder();
+  using home = temporaryFolder();
   const began = performance.now();
-  const child = spawn('npm', ['start', '--', '--port', '0', '--home', home], {
+  const child = spawn('npm', ['start', '--', '--port', '0', '--home', home.path], {
     cwd: ROOT,
     env: plainEnv(),
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -37,7 +36,6 @@ async function serving(): Promise<number> {
   const ended = once(child, 'exit');
   child.kill('SIGTERM');
   await ended;
-  rmSync(home, { recursive: true, force: true });
   return took;
 }
 

@@ -1,8 +1,7 @@
 import { spawnSync } from 'node:child_process';
-import { rmSync } from 'node:fs';
 import type { Bench } from '../bench.ts';
 import { benchExecutable } from '../command-line.ts';
-import { benchFolder, plainEnv } from '../servers.ts';
+import { plainEnv, temporaryFolder } from '../servers.ts';
 import { median, percentile } from '../statistics.ts';
 
 const BUDGET_MS = 40;
@@ -16,27 +15,24 @@ export default {
   async run({ rounds }) {
     const executable = benchExecutable();
     if (executable === null) return { skipped: 'npm has no Bun for this platform' };
-    const home = benchFolder();
-    try {
-      const added: number[] = [];
-      const alone: number[] = [];
-      for (let i = 0; i < rounds * 2; i++) {
-        alone.push(time(COMMAND, home));
-        added.push(time([executable, 'tee', '--', ...COMMAND], home) - alone.at(-1)!);
-      }
-      // The first rounds fill the disk cache, so they do not count.
-      const counted = added.slice(3);
-      return {
-        measured: median(counted),
-        baseline: BUDGET_MS,
-        unit: 'ms',
-        ratio: median(counted) / BUDGET_MS,
-        spread: [percentile(counted, 0.25) / BUDGET_MS, percentile(counted, 0.75) / BUDGET_MS],
-        detail: `relay tee, executable, added to ${COMMAND.join(' ')}, which takes ${median(alone).toFixed(1)} ms; baseline: the budget`,
-      };
-    } finally {
-      rmSync(home, { recursive: true, force: true });
+    using temporary = temporaryFolder();
+    const home = temporary.path;
+    const added: number[] = [];
+    const alone: number[] = [];
+    for (let i = 0; i < rounds * 2; i++) {
+      alone.push(time(COMMAND, home));
+      added.push(time([executable, 'tee', '--', ...COMMAND], home) - alone.at(-1)!);
     }
+    // The first rounds fill the disk cache, so they do not count.
+    const counted = added.slice(3);
+    return {
+      measured: median(counted),
+      baseline: BUDGET_MS,
+      unit: 'ms',
+      ratio: median(counted) / BUDGET_MS,
+      spread: [percentile(counted, 0.25) / BUDGET_MS, percentile(counted, 0.75) / BUDGET_MS],
+      detail: `relay tee, executable, added to ${COMMAND.join(' ')}, which takes ${median(alone).toFixed(1)} ms; baseline: the budget`,
+    };
   },
 } satisfies Bench;
 
