@@ -1,5 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import type { Activity } from '../../src/contract/activity.ts';
 import type { Relay } from '../../src/contract/relay.ts';
+import { useEvery, useLive } from './live.ts';
 import { handleUnauthorized, relay } from './session.ts';
 
 /** An answer of the relay, or its error. While a new answer is loading, the previous one stays. */
@@ -11,11 +13,22 @@ export interface Asked<T> {
   readonly again: () => void;
 }
 
+interface Refresh {
+  /** Interval in ms at which the request is sent again. */
+  readonly every?: number;
+  /** Returns whether the request is sent again after this activity entry. */
+  readonly live?: (entry: Activity) => boolean;
+}
+
 /**
- * Sends a request when the page is displayed, when a value of `on` changes, and on demand. The answer to an
- * earlier request is ignored.
+ * Sends a request when the page is displayed, when a value of `on` changes, as `refresh` says, and on demand. The
+ * answer to an earlier request is ignored.
  */
-export function useAsked<T>(ask: (relay: Relay) => Promise<T>, on: readonly unknown[]): Asked<T> {
+export function useAsked<T>(
+  ask: (relay: Relay) => Promise<T>,
+  on: readonly unknown[],
+  refresh: Refresh = {},
+): Asked<T> {
   const [answer, setAnswer] = useState<Omit<Asked<T>, 'again'>>({
     value: undefined,
     error: undefined,
@@ -48,6 +61,8 @@ export function useAsked<T>(ask: (relay: Relay) => Promise<T>, on: readonly unkn
       latestRequest.current++;
     };
   }, [run]);
+  useEvery(refresh.every, run);
+  useLive(refresh.live, run);
   return { ...answer, again: run };
 }
 

@@ -76,13 +76,14 @@ function deliverBatch(): void {
  * Calls `then` soon after an activity entry for which `concerns` returns true. Also calls it after a lost connection,
  * because entries may have been missed.
  */
-export function useLive(concerns: (entry: Activity) => boolean, then: () => void): void {
+export function useLive(concerns: ((entry: Activity) => boolean) | undefined, then: () => void): void {
   const now = useRef({ concerns, then });
   now.current = { concerns, then };
   useEffect(() => {
     let due: ReturnType<typeof setTimeout> | undefined;
     const listener: Listener = (entries) => {
       const { concerns } = now.current;
+      if (!concerns) return;
       const touched = entries.some(
         (entry) => entry.kind === 'gap' || entry.kind === 'left_out' || concerns(entry),
       );
@@ -101,10 +102,11 @@ export function useLive(concerns: (entry: Activity) => boolean, then: () => void
 }
 
 /** Calls `then` at an interval while the page is visible. For values that change without an event. */
-export function useEvery(ms: number, then: () => void): void {
+export function useEvery(ms: number | undefined, then: () => void): void {
   const now = useRef(then);
   now.current = then;
   useEffect(() => {
+    if (ms === undefined) return;
     const timer = setInterval(() => {
       if (document.visibilityState === 'visible') now.current();
     }, ms);

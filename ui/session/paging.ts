@@ -126,7 +126,7 @@ export function usePages<K extends string, T>(
     if (!pending && !ended) load(latest.current);
   }, [load]);
   useLive(
-    (entry) => options.live?.(entry) === true,
+    options.live,
     () => latest.current.skipped === 0 && latest.current.rows.length <= PAGE_ROWS && first(),
   );
   return { ...state, more, first };

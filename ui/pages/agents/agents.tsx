@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks';
+import type { Activity } from '../../../src/contract/activity.ts';
 import type { Agent, AgentClaim, Conversation } from '../../../src/contract/agents.ts';
 import { navigate, to } from '../../frame/router.ts';
 import { Badge } from '../../parts/badge.tsx';
@@ -11,13 +12,12 @@ import { type Column, Table } from '../../parts/table.tsx';
 import { Tabs } from '../../parts/tabs.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { useAsked } from '../../session/asking.ts';
-import { useEvery, useLive } from '../../session/live.ts';
 import { hasScope } from '../../session/self.ts';
 import { AgentList } from './agent-list.tsx';
 import { ConversationPage, MessageForm } from './conversation.tsx';
 import { Questions } from './questions.tsx';
 
-const POLL_MS = 10_000;
+const REFRESH = { every: 10_000, live: ({ kind }: Activity) => /^(?:agent|task)\./.test(kind) };
 
 /** The page with all agents, or with one conversation. */
 export function Agents({ parts: [id] }: { parts: readonly string[] }) {
@@ -25,21 +25,14 @@ export function Agents({ parts: [id] }: { parts: readonly string[] }) {
 }
 
 function AgentTabs() {
-  const agents = useAsked((relay) => relay.agents.list(), []);
-  const conversations = useAsked((relay) => relay.agents.conversations({ limit: 100 }), []);
-  const claims = useAsked((relay) => relay.agents.claims(), []);
+  const agents = useAsked((relay) => relay.agents.list(), [], REFRESH);
+  const conversations = useAsked((relay) => relay.agents.conversations({ limit: 100 }), [], REFRESH);
+  const claims = useAsked((relay) => relay.agents.claims(), [], REFRESH);
   const questions = useAsked(
     async (relay) => (hasScope('threads') ? relay.questions.list() : { questions: [] }),
     [],
+    REFRESH,
   );
-  const again = () => {
-    questions.again();
-    agents.again();
-    conversations.again();
-    claims.again();
-  };
-  useEvery(POLL_MS, again);
-  useLive(({ kind }) => /^(?:agent|task)\./.test(kind), again);
   return (
     <>
       <PageHead title="Agents" />

@@ -10,15 +10,13 @@ import { Answer, Failure } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { useAction, useAsked } from '../../session/asking.ts';
-import { useEvery } from '../../session/live.ts';
 import { hasScope, self } from '../../session/self.ts';
 
 const AND = new Intl.ListFormat('en');
 
 /** The messages of a conversation with their receipts, and a form to take part. */
 export function ConversationPage({ id }: { id: string }) {
-  const found = useAsked((relay) => relay.agents.conversation(id), [id]);
-  useEvery(5_000, found.again);
+  const found = useAsked((relay) => relay.agents.conversation(id), [id], { every: 5_000 });
   const conversation = found.value?.conversation;
   return (
     <>

@@ -5,7 +5,6 @@ import { PageHead } from '../../parts/page-head.tsx';
 import { Tabs } from '../../parts/tabs.tsx';
 import { When } from '../../parts/time.tsx';
 import { useAsked } from '../../session/asking.ts';
-import { useEvery, useLive } from '../../session/live.ts';
 import { hasScope } from '../../session/self.ts';
 import { DeadLetters } from './dead-letters.tsx';
 import { Groups } from './groups.tsx';
@@ -14,10 +13,11 @@ import { Tail } from './tail.tsx';
 
 /** One channel: its messages, groups and dead letters, and a form to publish. */
 export function ChannelPage({ name }: { name: string }) {
-  const detail = useAsked((relay) => relay.channels.inspect(name), [name]);
-  useLive(({ channel }) => channel === name, detail.again);
-  // Request the details regularly, because a lease expires without an event.
-  useEvery(10_000, detail.again);
+  const detail = useAsked((relay) => relay.channels.inspect(name), [name], {
+    live: ({ channel }) => channel === name,
+    // Request the details regularly, because a lease expires without an event.
+    every: 10_000,
+  });
   const { value } = detail;
   return (
     <>

@@ -11,7 +11,6 @@ import { Answer, Empty } from '../../parts/notices.tsx';
 import { Figure, PageHead } from '../../parts/page-head.tsx';
 import { type Column, linkColumn, Table } from '../../parts/table.tsx';
 import { useAsked } from '../../session/asking.ts';
-import { useEvery } from '../../session/live.ts';
 import { OutputSavings } from '../overview/output-savings.tsx';
 import { useNames } from '../overview/use-names.ts';
 
@@ -36,8 +35,9 @@ interface Sum extends Omit<SpendingRow, 'day' | 'thread' | 'agent' | 'model' | '
  */
 export function Costs() {
   const [days, group, agent, project] = readParams('days', 'by', 'agent', 'project');
-  const spending = useAsked((relay) => relay.activity.spending({ days: Number(days || 7) }), [days]);
-  useEvery(60_000, spending.again);
+  const spending = useAsked((relay) => relay.activity.spending({ days: Number(days || 7) }), [days], {
+    every: 60_000,
+  });
   const all = spending.value?.rows ?? [];
   const rows = all.filter(
     (row) => (agent === '' || row.agent === agent) && (project === '' || row.project === project),

@@ -15,14 +15,14 @@ import { type Column, Table } from '../../parts/table.tsx';
 import { Tabs } from '../../parts/tabs.tsx';
 import { Ago, When } from '../../parts/time.tsx';
 import { useAction, useAsked } from '../../session/asking.ts';
-import { useLive } from '../../session/live.ts';
 import { ContentView, readStart } from '../../viewers/content-view.tsx';
 import { DiffView } from '../../viewers/diff-view.tsx';
 
 /** A file: its content at any stored version, the difference of two versions, and who wrote each version. */
 export function FilePage({ space, path }: { space: string; path: string }) {
-  const log = useAsked((relay) => relay.files.log(space, path), [space, path]);
-  useLive((entry) => entry.space === space && entry.name === path, log.again);
+  const log = useAsked((relay) => relay.files.log(space, path), [space, path], {
+    live: (entry) => entry.space === space && entry.name === path,
+  });
   const saving = useAction(async (relay, { version, content_type }: FileInfo) => {
     const { body } = await relay.files.get(space, path, { version });
     await saveAs(path.split('/').at(-1)!, body, content_type ?? undefined);

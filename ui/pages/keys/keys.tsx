@@ -10,7 +10,6 @@ import { type Column, Table } from '../../parts/table.tsx';
 import { Tabs } from '../../parts/tabs.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { useAsked } from '../../session/asking.ts';
-import { useLive } from '../../session/live.ts';
 import { hasScope, self } from '../../session/self.ts';
 import { CreateKey, NewKey } from './create-key.tsx';
 import { Usage } from './usage.tsx';
@@ -53,8 +52,9 @@ function KeyScopes({ scopes, channel_prefix }: Pick<KeyInfo, 'scopes' | 'channel
 function KeyList() {
   const [all, setAll] = useState(false);
   const [newKey, setNewKey] = useState<CreatedKey | null>(null);
-  const keys = useAsked((relay) => relay.keys.list({ all }), [all]);
-  useLive(({ kind }) => kind.startsWith('key.'), keys.again);
+  const keys = useAsked((relay) => relay.keys.list({ all }), [all], {
+    live: ({ kind }) => kind.startsWith('key.'),
+  });
   const columns: readonly Column<KeyInfo>[] = [
     {
       title: 'Name',

@@ -5,15 +5,13 @@ import { Facts } from '../../parts/page-head.tsx';
 import { useAsked } from '../../session/asking.ts';
 import { attention } from '../../session/attention.ts';
 import { readHealth } from '../../session/health.ts';
-import { useEvery } from '../../session/live.ts';
 import { connectionState } from '../../session/session.ts';
 
 /** Displays whether the relay and its store answer, and the version of the relay. */
 export function Health() {
-  const health = useAsked(() => readHealth(), []);
+  const health = useAsked(() => readHealth(), [], { every: 15_000 });
   const open = attention.value;
   const connection = connectionState.value;
-  useEvery(15_000, health.again);
   return (
     <section class="panel" aria-labelledby="health">
       <h2 id="health">Health</h2>

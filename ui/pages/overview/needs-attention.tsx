@@ -7,20 +7,17 @@ import { Answer } from '../../parts/notices.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { useAsked } from '../../session/asking.ts';
 import { type AttentionItem, readAttention } from '../../session/attention.ts';
-import { useEvery, useLive } from '../../session/live.ts';
 import { self } from '../../session/self.ts';
 
 const FEW = 6;
 
 /** Everything that failed, is stuck or waits for a person. Each item has one action. */
 export function NeedsAttention() {
-  const items = useAsked(readAttention, [self.value?.key_id]);
+  const items = useAsked(readAttention, [self.value?.key_id], {
+    every: 30_000,
+    live: ({ kind }) => /^(?:group\.(?:dead|revived)|pipeline\.|step\.failed|task\.|key\.)/.test(kind),
+  });
   const [all, setAll] = useState(false);
-  useEvery(30_000, items.again);
-  useLive(
-    ({ kind }) => /^(?:group\.(?:dead|revived)|pipeline\.|step\.failed|task\.|key\.)/.test(kind),
-    items.again,
-  );
   return (
     <section class="panel attention" aria-labelledby="attention">
       <h2 id="attention">

@@ -3,7 +3,6 @@ import type { OutputReport } from '../../../src/contract/pointers.ts';
 import { ForeignText } from '../../parts/foreign-text.tsx';
 import { type Column, Table } from '../../parts/table.tsx';
 import { useAsked } from '../../session/asking.ts';
-import { useEvery } from '../../session/live.ts';
 import { hasScope } from '../../session/self.ts';
 
 type Row = OutputReport['commands'][number];
@@ -30,8 +29,9 @@ const COLUMNS: readonly Column<Row>[] = [
 
 /** Tokens of the outputs that `relay tee` has stored, by command. Displays nothing if there are none. */
 export function OutputSavings() {
-  const report = useAsked(async (relay) => (hasScope('pull') ? relay.pointers.outputs() : null), []);
-  useEvery(60_000, report.again);
+  const report = useAsked(async (relay) => (hasScope('pull') ? relay.pointers.outputs() : null), [], {
+    every: 60_000,
+  });
   if (!report.value || report.value.since === null) return null;
   const { commands, total, method } = report.value;
   return (

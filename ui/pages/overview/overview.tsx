@@ -9,7 +9,7 @@ import { Answer, Empty, Failure, Pending } from '../../parts/notices.tsx';
 import { Figure, PageHead } from '../../parts/page-head.tsx';
 import { Clock } from '../../parts/time.tsx';
 import { useAsked } from '../../session/asking.ts';
-import { recentActivity, useEvery, useLive } from '../../session/live.ts';
+import { recentActivity } from '../../session/live.ts';
 import { usePages } from '../../session/paging.ts';
 import { self } from '../../session/self.ts';
 import { AgentList } from '../agents/agent-list.tsx';
@@ -50,17 +50,10 @@ export function Overview() {
 }
 
 function Figures() {
-  const totals = useAsked((relay) => relay.threads.totals(), []);
-  const usage = useAsked((relay) => relay.usage.get({ store: true }), []);
-  const agents = useAsked((relay) => relay.agents.list(), []);
-  useEvery(AGENTS_POLL_MS, agents.again);
-  useLive(
-    ({ kind }) => /^(?:thread|artifact|pointer)\./.test(kind),
-    () => {
-      totals.again();
-      usage.again();
-    },
-  );
+  const live = ({ kind }: Activity) => /^(?:thread|artifact|pointer)\./.test(kind);
+  const totals = useAsked((relay) => relay.threads.totals(), [], { live });
+  const usage = useAsked((relay) => relay.usage.get({ store: true }), [], { live });
+  const agents = useAsked((relay) => relay.agents.list(), [], { every: AGENTS_POLL_MS });
   const { value: sums } = totals;
   const ledger = sums?.prompts;
   const bridges = agents.value?.agents.filter(({ kind }) => kind !== 'follower') ?? [];
@@ -203,9 +196,8 @@ function mergeById(live: readonly Activity[], listed: readonly Activity[]): Acti
 }
 
 function Agents() {
-  const agents = useAsked((relay) => relay.agents.list(), []);
-  useEvery(AGENTS_POLL_MS, agents.again);
-  useLive(({ kind }) => /^(?:agent|task)\./.test(kind), agents.again);
+  const live = ({ kind }: Activity) => /^(?:agent|task)\./.test(kind);
+  const agents = useAsked((relay) => relay.agents.list(), [], { every: AGENTS_POLL_MS, live });
   return (
     <section class="panel" aria-labelledby="agents">
       <h2 id="agents">Agents</h2>

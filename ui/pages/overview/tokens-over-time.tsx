@@ -4,7 +4,6 @@ import { Chart } from '../../parts/chart.tsx';
 import { Switch } from '../../parts/filters.tsx';
 import { Answer } from '../../parts/notices.tsx';
 import { useAsked } from '../../session/asking.ts';
-import { useEvery } from '../../session/live.ts';
 
 const TIME_RANGES = { 24: '24 hours', 168: '7 days', 720: '30 days' } as const;
 
@@ -14,8 +13,8 @@ export function TokensOverTime() {
   const figures = useAsked(
     (relay) => relay.activity.figures({ hours: Number(hours), step: hours === '720' ? 'day' : 'hour' }),
     [hours],
+    { every: 60_000 },
   );
-  useEvery(60_000, figures.again);
   const points = useMemo(
     () => (figures.value?.points ?? []).map(({ at, avoided_tokens }) => ({ at, value: avoided_tokens })),
     [figures.value],

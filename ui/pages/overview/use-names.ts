@@ -1,5 +1,4 @@
 import { useAsked } from '../../session/asking.ts';
-import { useLive } from '../../session/live.ts';
 import { hasScope } from '../../session/self.ts';
 
 /** Number of newest items to look up. This is enough for the items in the newest activity. */
@@ -10,13 +9,13 @@ export function useNames(): ReadonlyMap<string, string> {
   const threads = useAsked(
     async (relay) => (hasScope('threads') ? (await relay.threads.list({ limit: LOOKUP_LIMIT })).threads : []),
     [],
+    { live: ({ kind }) => kind === 'thread.created' },
   );
   const pointers = useAsked(
     async (relay) => (hasScope('pull') ? (await relay.pointers.list({ limit: LOOKUP_LIMIT })).pointers : []),
     [],
+    { live: ({ kind }) => kind === 'pointer.pushed' || kind === 'task.sent' },
   );
-  useLive(({ kind }) => kind === 'thread.created', threads.again);
-  useLive(({ kind }) => kind === 'pointer.pushed' || kind === 'task.sent', pointers.again);
   const names = new Map<string, string>();
   for (const { thread_id, name } of threads.value ?? []) names.set(thread_id, name);
   for (const { id, metadata } of pointers.value ?? [])

@@ -8,14 +8,14 @@ import { navigate, to } from '../../frame/router.ts';
 import { ConfirmButton } from '../../parts/confirm.tsx';
 import { Command } from '../../parts/copy-button.tsx';
 import { useAsked } from '../../session/asking.ts';
-import { useEvery, useLive } from '../../session/live.ts';
 import { hasScope } from '../../session/self.ts';
 
 /** Returns the bridge that runs pipelines, if one is alive. */
 export function useRunner(): Agent | undefined {
-  const agents = useAsked(async (relay) => (hasScope('tasks') ? relay.agents.list() : null), []);
-  useLive(({ kind }) => kind.startsWith('agent.'), agents.again);
-  useEvery(10_000, agents.again);
+  const agents = useAsked(async (relay) => (hasScope('tasks') ? relay.agents.list() : null), [], {
+    every: 10_000,
+    live: ({ kind }) => kind.startsWith('agent.'),
+  });
   return agents.value?.agents.find(({ alive, bridge }) => alive && bridge?.runner === PIPELINE_RUNNER);
 }
 

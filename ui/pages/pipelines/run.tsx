@@ -8,7 +8,7 @@ import { Answer } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
 import { formatDuration, When } from '../../parts/time.tsx';
 import { useAsked } from '../../session/asking.ts';
-import { useEvery, useLive } from '../../session/live.ts';
+import { useEvery } from '../../session/live.ts';
 import { RunActions } from './run-actions.tsx';
 import { StepDetails } from './step-details.tsx';
 import { StepGraph } from './step-graph.tsx';
@@ -19,8 +19,7 @@ import { Waterfall } from './waterfall.tsx';
  * step.
  */
 export function RunPage({ id }: { id: string }) {
-  const run = useAsked((relay) => relay.threads.run(id), [id]);
-  useLive(({ thread }) => thread === id, run.again);
+  const run = useAsked((relay) => relay.threads.run(id), [id], { live: ({ thread }) => thread === id });
   const { value } = run;
   // Redraw regularly, because the bars of running steps grow.
   const [, tick] = useState(0);

@@ -12,7 +12,6 @@ import { Empty, Failure, Pending } from '../../parts/notices.tsx';
 import { Facts, PageHead } from '../../parts/page-head.tsx';
 import { When } from '../../parts/time.tsx';
 import { type Asked, useAsked } from '../../session/asking.ts';
-import { useEvery } from '../../session/live.ts';
 import { apiKey, wantsKey } from '../../session/session.ts';
 import { revealHidden } from '../../viewers/reveal-hidden.ts';
 import { Payload } from './payload.tsx';
@@ -156,8 +155,7 @@ function useFragment(): string {
 
 /** Receipts of the pointer. Only its owner sees them. */
 function Receipts({ client, id }: { client: ContextRelay; id: string }) {
-  const receipts = useAsked(() => client.receipts(id), [id, client]);
-  useEvery(5_000, receipts.again);
+  const receipts = useAsked(() => client.receipts(id), [id, client], { every: 5_000 });
   if (!receipts.value) return receipts.pending ? <Pending what="Loading receipts" /> : null;
   return (
     <section class="panel" aria-label="Receipts">

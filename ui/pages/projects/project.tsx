@@ -12,7 +12,6 @@ import { Tabs } from '../../parts/tabs.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { VirtualList } from '../../parts/virtual-rows.tsx';
 import { useAsked } from '../../session/asking.ts';
-import { useEvery } from '../../session/live.ts';
 import { hasScope } from '../../session/self.ts';
 import { revealHidden } from '../../viewers/reveal-hidden.ts';
 import { AgentList } from '../agents/agent-list.tsx';
@@ -25,8 +24,7 @@ const COST_DAYS = 7;
 
 /** State of a project, read from its files. */
 export function ProjectPage({ id }: { id: string }) {
-  const project = useAsked((relay) => relay.projects.get(id), [id]);
-  useEvery(POLL_MS, project.again);
+  const project = useAsked((relay) => relay.projects.get(id), [id], { every: POLL_MS });
   const { value } = project;
   return (
     <>
@@ -63,8 +61,8 @@ function Body({ project }: { project: ProjectView }) {
       return { agents: all.agents.filter(({ session }) => session?.project === folder), claims };
     },
     [folder],
+    { every: POLL_MS },
   );
-  useEvery(POLL_MS, work.again);
   return (
     <>
       {project.broken.map((what) => (

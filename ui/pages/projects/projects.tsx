@@ -5,7 +5,6 @@ import { Answer, Empty } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
 import { When } from '../../parts/time.tsx';
 import { useAsked } from '../../session/asking.ts';
-import { useEvery } from '../../session/live.ts';
 import { ProjectPage } from './project.tsx';
 
 /** Poll interval in ms. Polling is needed because files change without an event. */
@@ -16,8 +15,7 @@ export function Projects({ parts: [id] }: { parts: readonly string[] }) {
 }
 
 function ProjectList() {
-  const projects = useAsked((relay) => relay.projects.list(), []);
-  useEvery(POLL_MS, projects.again);
+  const projects = useAsked((relay) => relay.projects.list(), [], { every: POLL_MS });
   return (
     <>
       <PageHead title="Projects" />

@@ -10,7 +10,6 @@ import { Answer } from '../../parts/notices.tsx';
 import { Facts, PageHead } from '../../parts/page-head.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { useAsked } from '../../session/asking.ts';
-import { useEvery, useLive } from '../../session/live.ts';
 import { hasScope } from '../../session/self.ts';
 import { JsonView } from '../../viewers/json-view.tsx';
 import { ReceiptStages } from '../pointers/receipt-stages.tsx';
@@ -38,9 +37,10 @@ export async function sendAgain(relay: Relay, id: string): Promise<string> {
 
 /** A task, updated live: its agent, its progress and its result. */
 export function TaskPage({ id }: { id: string }) {
-  const task = useAsked((relay) => relay.tasks.get(id), [id]);
-  useLive((entry) => entry.task === id || entry.pointer === id, task.again);
-  useEvery(10_000, task.again);
+  const task = useAsked((relay) => relay.tasks.get(id), [id], {
+    every: 10_000,
+    live: (entry) => entry.task === id || entry.pointer === id,
+  });
   const { value } = task;
   return (
     <>

@@ -1,3 +1,4 @@
+import type { Activity } from '../../../src/contract/activity.ts';
 import { TASK_STATES, type TaskInfo, type TaskState } from '../../../src/contract/tasks.ts';
 import { to } from '../../frame/router.ts';
 import { Badge } from '../../parts/badge.tsx';
@@ -18,13 +19,12 @@ import { type Column, linkColumn, Table, textColumn, useSelection } from '../../
 import { Tabs } from '../../parts/tabs.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { useAsked } from '../../session/asking.ts';
-import { useEvery, useLive } from '../../session/live.ts';
 import { hasScope } from '../../session/self.ts';
 import { SendTask } from './send-task.tsx';
 import { agentOf, OPEN_STATES, sendAgain, TaskPage } from './task.tsx';
 
 const MAX_TASKS = 200;
-const POLL_MS = 10_000;
+const REFRESH = { every: 10_000, live: ({ kind }: Activity) => /^(?:task|agent)\./.test(kind) };
 
 export function Tasks({ parts: [id] }: { parts: readonly string[] }) {
   return id === undefined ? <TaskList /> : <TaskPage id={id} key={id} />;
@@ -94,6 +94,7 @@ function TaskList() {
         ...(state && state !== 'stuck' ? { state: state as TaskState } : {}),
       }),
     [state],
+    REFRESH,
   );
   const words = q.toLowerCase();
   const matches = (task: TaskInfo) =>
@@ -102,18 +103,7 @@ function TaskList() {
     (channel === '' || task.channel === channel) &&
     isWithin(time, task.created_at) &&
     `${task.summary ?? ''} ${task.from}`.toLowerCase().includes(words);
-  const agents = useAsked((relay) => relay.agents.list(), []);
-  useLive(
-    ({ kind }) => /^(?:task|agent)\./.test(kind),
-    () => {
-      tasks.again();
-      agents.again();
-    },
-  );
-  useEvery(POLL_MS, () => {
-    tasks.again();
-    agents.again();
-  });
+  const agents = useAsked((relay) => relay.agents.list(), [], REFRESH);
   const stuck = tasks.value?.tasks.filter((task) => task.stuck !== null) ?? [];
   return (
     <>

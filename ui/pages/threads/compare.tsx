@@ -9,7 +9,6 @@ import { Answer, Empty } from '../../parts/notices.tsx';
 import { Facts, PageHead } from '../../parts/page-head.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { useAsked } from '../../session/asking.ts';
-import { useLive } from '../../session/live.ts';
 import { DiffView } from '../../viewers/diff-view.tsx';
 import { lineText, stateSections, stateText } from './state-lines.ts';
 
@@ -60,8 +59,9 @@ async function readSide(relay: Relay, id: string) {
 }
 
 function Comparison({ a, b }: { a: string; b: string }) {
-  const sides = useAsked((relay) => Promise.all([readSide(relay, a), readSide(relay, b)]), [a, b]);
-  useLive(({ thread }) => thread === a || thread === b, sides.again);
+  const sides = useAsked((relay) => Promise.all([readSide(relay, a), readSide(relay, b)]), [a, b], {
+    live: ({ thread }) => thread === a || thread === b,
+  });
   const [view, setView] = useState<'diff' | 'side'>('side');
   return (
     <Answer of={sides}>

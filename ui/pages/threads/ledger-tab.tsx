@@ -7,7 +7,6 @@ import { Facts, Figure } from '../../parts/page-head.tsx';
 import { type Column, Table } from '../../parts/table.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { useAsked } from '../../session/asking.ts';
-import { useLive } from '../../session/live.ts';
 
 const PROMPT_COLUMNS: readonly Column<PromptFigures & { readonly key: string }>[] = [
   { title: 'When', width: '88px', cell: ({ at }) => <Ago at={at} /> },
@@ -26,8 +25,7 @@ const PROMPT_COLUMNS: readonly Column<PromptFigures & { readonly key: string }>[
 
 /** Tokens sent to models, compared with the cost of pasting everything. */
 export function LedgerTab({ id }: { id: string }) {
-  const stats = useAsked((relay) => relay.threads.stats(id), [id]);
-  useLive(({ thread }) => thread === id, stats.again);
+  const stats = useAsked((relay) => relay.threads.stats(id), [id], { live: ({ thread }) => thread === id });
   return <Answer of={stats}>{(value) => <Ledger id={id} stats={value} />}</Answer>;
 }
 

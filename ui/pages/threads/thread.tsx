@@ -8,7 +8,6 @@ import { PageHead } from '../../parts/page-head.tsx';
 import { Tabs } from '../../parts/tabs.tsx';
 import { When } from '../../parts/time.tsx';
 import { useAction, useAsked } from '../../session/asking.ts';
-import { useLive } from '../../session/live.ts';
 import { hasScope } from '../../session/self.ts';
 import { apiKey, needsKey } from '../../session/session.ts';
 import { ArtifactsTab } from './artifacts-tab.tsx';
@@ -20,8 +19,7 @@ import { StateTab } from './state-tab.tsx';
 
 /** The page of a thread. `shared` is true if it was opened by a read-only link. */
 export function ThreadPage({ id, shared = false }: { id: string; shared?: boolean }) {
-  const info = useAsked((relay) => relay.threads.get(id), [id]);
-  useLive(({ thread }) => thread === id, info.again);
+  const info = useAsked((relay) => relay.threads.get(id), [id], { live: ({ thread }) => thread === id });
   const { value } = info;
   return (
     <>
