@@ -35,7 +35,7 @@ export function createHttpApp(
     }
   }
   // Not a Hono middleware: that would add a chain of promises to every request.
-  return watchRequests(deps, metrics, (request, notes) => app.fetch(request, notes));
+  return watchRequests(deps, metrics, app.fetch);
 }
 
 function routes(deps: HttpDeps, metrics: Metrics): Hono {
