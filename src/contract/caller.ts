@@ -36,6 +36,11 @@ export interface CallerAt extends Caller {
 
 export type Scope = (typeof SCOPES)[number];
 
+/** Scopes of a new key if its creator names none. */
+export const DEFAULT_SCOPES: readonly Scope[] = SCOPES.filter(
+  (scope) => !['answer', 'admin'].includes(scope),
+);
+
 /** The tenant of the operator. What is created in open mode belongs to it. Its admins manage all tenants. */
 export const RELAY_TENANT = 'local';
 

@@ -11,6 +11,7 @@ import {
 import { reaches } from '../../contract/authorize.ts';
 import {
   type Caller,
+  DEFAULT_SCOPES,
   isAnonymous,
   isRelayAdmin,
   LOCAL_CALLER,
@@ -359,8 +360,7 @@ function checkKeyName(name: unknown): string {
 }
 
 function checkScopes(scopes: unknown): Scope[] {
-  if (scopes === undefined || scopes === null)
-    return SCOPES.filter((scope) => scope !== 'admin' && scope !== 'answer');
+  if (scopes === undefined || scopes === null) return [...DEFAULT_SCOPES];
   const known = Array.isArray(scopes) && scopes.length > 0 && scopes.every((scope) => SCOPES.includes(scope));
   if (known) return SCOPES.filter((scope) => scopes.includes(scope));
   throw badRequest(`"scopes" must be a list of one or more of: ${SCOPES.join(', ')}.`);

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { SCOPES, type Scope } from '../../../src/contract/caller.ts';
+import { DEFAULT_SCOPES, SCOPES, type Scope } from '../../../src/contract/caller.ts';
 import type { CreatedKey } from '../../../src/contract/keys.ts';
 import { CopyButton } from '../../parts/copy-button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
@@ -8,7 +8,7 @@ import { ForeignText } from '../../parts/foreign-text.tsx';
 import { Failure } from '../../parts/notices.tsx';
 import { useAction } from '../../session/asking.ts';
 
-const SCOPE_MEANINGS: { readonly [S in Scope]?: string } = {
+const SCOPE_MEANINGS: { readonly [S in Scope]: string } = {
   push: 'push payloads, send signals',
   pull: 'pull payloads',
   subscribe: 'receive channel messages',
@@ -24,9 +24,7 @@ const DAY_SECONDS = 86_400;
 export function CreateKey({ onCreated }: { onCreated: (key: CreatedKey) => void }) {
   const [open, setOpen] = useState(false);
   const [name, setName] = useState('');
-  const [scopes, setScopes] = useState<readonly Scope[]>(
-    SCOPES.filter((scope) => scope !== 'admin' && scope !== 'answer'),
-  );
+  const [scopes, setScopes] = useState(DEFAULT_SCOPES);
   const [prefix, setPrefix] = useState('');
   const [days, setDays] = useState(0);
   const creating = useAction(async (relay) => {

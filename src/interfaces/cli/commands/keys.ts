@@ -42,7 +42,7 @@ const create = answerCommand({
   details: `Others see the name as the sender. By default the key has all scopes except answer and admin. The relay stores only the hash of
 the key, so a lost key cannot be shown again.`,
   flags: {
-    scopes: { value: 'LIST', help: 'any of push, pull, subscribe, threads, files, tasks, answer, admin' },
+    scopes: { value: 'LIST', help: `any of ${SCOPES.join(', ')}` },
     'channel-prefix': { value: 'TEXT', help: 'allow only channels that start with this text' },
     expires: { value: 'TIME', help: 'expire after 30d, 12h, …' },
     plan: {
