@@ -13,7 +13,12 @@ export interface PointerRef {
 }
 
 export function pointerUrl(base: string, id: string, key?: string | null): string {
-  return `${base.replace(/\/+$/, '')}/pull/${id}${key ? `#key=${key}` : ''}`;
+  return withKey(`${base.replace(/\/+$/, '')}/pull/${id}`, key);
+}
+
+/** Appends the encryption key of a payload to its URL or handle. Clients never send this fragment to a server. */
+export function withKey(pointer: string, key: string | null | undefined): string {
+  return key ? `${pointer}#key=${key}` : pointer;
 }
 
 /**

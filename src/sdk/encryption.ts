@@ -2,6 +2,7 @@ import { systemEnv } from '../base/env.ts';
 import { isRelayError, RelayError } from '../base/errors.ts';
 import { STORED_BYTES } from '../base/limits.ts';
 import type { Message } from '../contract/channels.ts';
+import { withKey } from '../contract/pointer-url.ts';
 import type { Inspected, Pulled } from '../contract/pointers.ts';
 import {
   FERNET_CONTENT_TYPE,
@@ -47,7 +48,7 @@ export async function unsealMessage(message: Message, channelKey: string | undef
   if (!url || !sealed_key || !channelKey) return message;
   try {
     const key = new TextDecoder().decode(await fernetDecrypt(channelKey, sealed_key));
-    return { ...message, url: `${url}#key=${key}` };
+    return { ...message, url: withKey(url, key) };
   } catch (error) {
     // The sender used another channel key, so return the message without the payload key. A later pull then
     // reports `key_missing`. Any other error means that our own channel key is malformed.

@@ -15,6 +15,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from .errors import BadInputError, DecryptError
+from .pointer_url import with_key
 
 #: Content type of a payload that a client encrypted. With it, a pull without the key can report the missing
 #: key.
@@ -85,7 +86,7 @@ def unsealed_url(url: str, sealed_key: Optional[str], shared: Optional[str]) -> 
     if not sealed_key or not shared:
         return url
     try:
-        return f"{url}#key={decrypt(shared, sealed_key.encode('ascii', 'replace')).decode('ascii')}"
+        return with_key(url, decrypt(shared, sealed_key.encode("ascii", "replace")).decode("ascii"))
     except DecryptError:
         return url
 

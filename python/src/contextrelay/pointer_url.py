@@ -28,7 +28,12 @@ class PointerRef:
 
 def pointer_url(base: str, pointer_id: str, key: Optional[str] = None) -> str:
     """Formats a pointer as a URL."""
-    return f"{base.rstrip('/')}/pull/{pointer_id}" + (f"#key={key}" if key else "")
+    return with_key(f"{base.rstrip('/')}/pull/{pointer_id}", key)
+
+
+def with_key(url: str, key: Optional[str]) -> str:
+    """Appends the encryption key of a payload to its URL."""
+    return f"{url}#key={key}" if key else url
 
 
 def parse_pointer(text: str) -> PointerRef:

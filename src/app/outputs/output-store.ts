@@ -6,6 +6,7 @@ import { OUTPUT_TTL_MS, PAYLOAD_BYTES } from '../../base/limits.ts';
 import { everyItem } from '../../base/pages.ts';
 import { encodeUtf8 } from '../../base/utf8.ts';
 import { OUTPUT, OUTPUT_PART } from '../../contract/outputs.ts';
+import { withKey } from '../../contract/pointer-url.ts';
 import type { ListedPointer, OutputReport, Pushed } from '../../contract/pointers.ts';
 import { FERNET_CONTENT_TYPE, fernetEncrypt, generateFernetKey } from '../../formats/fernet.ts';
 import type { OpenClient, OutputFacts, StoredOutput } from '../../interfaces/cli/host.ts';
@@ -54,7 +55,7 @@ export class OutputStore implements AsyncDisposable {
     const metadata = { kind: OUTPUT, ...facts, ...(parts.length > 0 ? { parts } : {}) };
     const pushed = await push(0, metadata, TTL_S);
     if (key === null) return pushed;
-    const keyed = { ...pushed, url: `${pushed.url}#key=${key}` };
+    const keyed = { ...pushed, url: withKey(pushed.url, key) };
     // Without a handle the keyring cannot store the key, so the whole URL with its key replaces the handle.
     return (await this.#open.keepKey(keyed)) === null ? { ...keyed, handle: keyed.url } : keyed;
   }

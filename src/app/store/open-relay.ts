@@ -2,7 +2,6 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ignore } from '../../base/errors.ts';
-
 import { LOCAL_CALLER } from '../../contract/caller.ts';
 import {
   isLoopback,
@@ -10,6 +9,7 @@ import {
   parsePointer,
   parseReadable,
   pointerUrl,
+  withKey,
 } from '../../contract/pointer-url.ts';
 import type { Relay } from '../../contract/relay.ts';
 import { sha256 } from '../../engines/body-hashes.ts';
@@ -131,8 +131,7 @@ function handleKeys(
     async resolve(url) {
       const { id, base, key } = parseReadable(url);
       if (base !== null || key !== null || parseHandle(id) === null) return resolve(url);
-      const kept = await (await keyring()).pointerKey(() => nameOf(id));
-      return kept === undefined ? id : `${id}#key=${kept}`;
+      return withKey(id, await (await keyring()).pointerKey(() => nameOf(id)));
     },
     async keepKey({ url, handle, expires_at }) {
       const { key } = parsePointer(url);

@@ -4,7 +4,7 @@ import { ignore, isRelayError, RelayError } from '../../../base/errors.ts';
 import { isUuid } from '../../../base/ids.ts';
 import { orElse } from '../../../base/or-else.ts';
 import type { CreatedKey, Meter, UsageReport } from '../../../contract/keys.ts';
-import { parsePointer } from '../../../contract/pointer-url.ts';
+import { parsePointer, pointerUrl } from '../../../contract/pointer-url.ts';
 import { badUsage, defineCommand, type Invocation, refusal, rejectTogether } from '../command.ts';
 import type {
   Cluster,
@@ -435,7 +435,7 @@ async function pageOf({ open }: Invocation, word: string): Promise<string> {
  */
 function pointerIn(word: string): string | null {
   const pointer = orElse(() => parsePointer(word), null);
-  return pointer && `/pull/${pointer.id}${pointer.key === null ? '' : `#key=${pointer.key}`}`;
+  return pointer && pointerUrl('', pointer.id, pointer.key);
 }
 
 const usage = defineCommand({
