@@ -173,11 +173,11 @@ function printOutcome(io: Io, outcome: PromptOutcome): void {
   io.note(`answer ${artifact_ref} · state ${state_ref}${changes} · thread ${thread_id}`);
 }
 
-/**
- * Environment variables that select a model provider, in order. The last one, of OpenAI-compatible servers,
- * is missing: the help explains it separately.
- */
-const PROVIDER_VARIABLES = Object.values(PROVIDERS).slice(0, -1).map(variableOf).join(', ');
+/** Environment variables that select a model provider, in order. The help explains that of `compatible` separately. */
+const PROVIDER_VARIABLES = Object.values(PROVIDERS)
+  .filter((row) => row !== PROVIDERS.compatible)
+  .map(variableOf)
+  .join(', ');
 
 const run = defineCommand({
   usage: '"PROMPT" | -',
