@@ -14,6 +14,7 @@ import { joinLetters } from '../full-text.ts';
 import type { SqliteBlobs } from './blobs.ts';
 import type { Store } from './commit-queue.ts';
 import type { Database } from './database.ts';
+import { WRITE_RECORD } from './records.ts';
 import { MOVED, MOVING } from './translate-error.ts';
 
 /** Record in which older versions of the relay stored a clock. It is not exported. */
@@ -114,11 +115,9 @@ export function sqliteMoving({ db, queue, env }: Store, blobs: SqliteBlobs): Mov
 
     async importRecord({ key, value, revision, expiresAt }: ExportedRecord): Promise<void> {
       const json = JSON.stringify(value);
-      const sql = `INSERT INTO records (key, revision, expires, value) VALUES (?, ?, ?, ?)
-        ON CONFLICT (key) DO UPDATE SET revision = excluded.revision, expires = excluded.expires, value = excluded.value`;
       await queue.run((tx) => {
         tx.skipTo(revision);
-        db.sql(sql).run(key, revision, expiresAt ?? null, json);
+        db.sql(WRITE_RECORD).run(key, revision, expiresAt ?? null, json);
       }, json.length);
     },
 

@@ -29,6 +29,10 @@ const PAGE_CHARS = 4 * 1024 * 1024;
 /** Maximum number of rows that one page of a search reads, so that a search blocks other requests only briefly. */
 const SEARCHED_ROWS = 10_000;
 
+/** Writes a record. Parameters: key, revision, expiry or null, JSON. */
+export const WRITE_RECORD = `INSERT INTO records (key, revision, expires, value) VALUES (?, ?, ?, ?)
+  ON CONFLICT (key) DO UPDATE SET revision = excluded.revision, expires = excluded.expires, value = excluded.value`;
+
 interface Row {
   readonly key: string;
   readonly revision: number;
@@ -147,10 +151,8 @@ export class SqliteRecords implements Records {
   }
 
   #write(tx: Transaction, key: string, json: string, expiresAt: number | undefined): number {
-    const sql = `INSERT INTO records (key, revision, expires, value) VALUES (?, ?, ?, ?)
-      ON CONFLICT (key) DO UPDATE SET revision = excluded.revision, expires = excluded.expires, value = excluded.value`;
     const revision = tx.next();
-    this.#store.db.sql(sql).run(key, revision, expiresAt ?? null, json);
+    this.#store.db.sql(WRITE_RECORD).run(key, revision, expiresAt ?? null, json);
     return revision;
   }
 }
