@@ -9,7 +9,7 @@ export interface ErrorRow {
   /** Exit code of the CLI. By default, the HTTP status determines it (see `exitOf`). */
   readonly exit?: 1 | 2 | 3 | 4 | 5;
   readonly message: string;
-  /** Says what to do next. May name HTTP headers and parameters. */
+  /** Says what to do next. May name HTTP headers and parameters. The detail `hint` of an error overrides it. */
   readonly hint: string;
   /**
    * Hint for the CLI, with commands and flags. Required if `hint` names HTTP headers or parameters. May not contain
@@ -90,6 +90,7 @@ export const ERRORS = {
     message: 'Refused: this relay does not accept requests for {what}.',
     hint: 'Use the address of the relay itself, or allow the host or origin in its configuration.',
   },
+  // For a handle, such as relay:128, the hint is in src/domain/pointers/record.ts.
   not_found: {
     status: 404,
     message: 'Not found: {what} does not exist, has expired, or is not yours.',
