@@ -79,6 +79,7 @@ export const PULL_RETRIES = 2;
  */
 export const PULL_LOOKS = 100;
 
+/** Lifetime of a pointer if its sender sets none. Tool texts (src/sdk/context-tools.ts) and the docs name it. */
 export const DEFAULT_TTL_MS = DAY;
 export const MIN_TTL_MS = SECOND;
 /**

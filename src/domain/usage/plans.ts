@@ -1,5 +1,5 @@
 import { badRequest } from '../../base/errors.ts';
-import { DEFAULT_TTL_MS, KEYS_MAX, MAX_TTL_MS, PAYLOAD_BYTES } from '../../base/limits.ts';
+import { KEYS_MAX, MAX_TTL_MS, PAYLOAD_BYTES } from '../../base/limits.ts';
 import { RELAY_TENANT } from '../../contract/caller.ts';
 import type { Deps } from '../deps.ts';
 import { type RecordsOf, recordsOf } from '../records.ts';
@@ -15,6 +15,7 @@ export interface Plan {
   readonly pulls: number | null;
   readonly keys: number;
   readonly payloadBytes: number;
+  /** Maximum lifetime of a pointer. */
   readonly ttlMs: number;
   /** Maximum bytes of threads, files and channel messages; null or absent for no limit. */
   readonly storageBytes?: number | null;
@@ -23,7 +24,8 @@ export interface Plan {
 export type PlanTable = { readonly [name: string]: Omit<Plan, 'name'> };
 
 const GiB = 1024 ** 3;
-const hosted = { payloadBytes: PAYLOAD_BYTES, ttlMs: DEFAULT_TTL_MS };
+const DAY_MS = 24 * 60 * 60 * 1000;
+const hosted = { payloadBytes: PAYLOAD_BYTES, ttlMs: DAY_MS };
 
 export const BUILT_IN_PLANS: PlanTable = {
   free: { pushes: 1_000, pulls: 10_000, keys: 2, storageBytes: GiB / 4, ...hosted },

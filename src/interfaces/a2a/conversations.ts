@@ -1,5 +1,5 @@
 import type { Message } from '@a2a-js/sdk';
-import { A2A_TASK_TTL_MS, DEFAULT_TTL_MS } from '../../base/limits.ts';
+import { A2A_TASK_TTL_MS } from '../../base/limits.ts';
 import { hasMade, may, reaches } from '../../contract/authorize.ts';
 import type { Caller } from '../../contract/caller.ts';
 import type { Relay } from '../../contract/relay.ts';
@@ -7,6 +7,9 @@ import { threads } from '../../contract/threads.ts';
 import { recordsOf } from '../../domain/records.ts';
 import type { RelayCore } from '../../domain/relay-core.ts';
 import { summaryOf } from './messages.ts';
+
+/** Time in ms for which the relay recognizes a repeated message. */
+const REPEAT_MS = 24 * 60 * 60 * 1000;
 
 /** The conversation that a message has started. */
 interface StartedConversation {
@@ -31,7 +34,7 @@ export function conversationsOf(core: RelayCore, relay: Relay, caller: Caller) {
     begun: StartedConversation,
     expect?: number | 'absent',
   ): Promise<boolean> {
-    const expiresAt = env.now() + DEFAULT_TTL_MS;
+    const expiresAt = env.now() + REPEAT_MS;
     return (await messages.put(messageKey(digest), begun, { expect, expiresAt })) !== null;
   }
 
