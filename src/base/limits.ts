@@ -10,7 +10,10 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** Maximum size of a payload, decoded and before encryption. Existing clients rely on this size. */
+/**
+ * Maximum size of a payload, decoded and before encryption. Existing clients rely on this size. Tool texts
+ * (src/sdk/context-tools.ts) and the docs name it.
+ */
 export const PAYLOAD_BYTES = 25 * MiB;
 
 /**

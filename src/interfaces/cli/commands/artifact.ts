@@ -1,4 +1,4 @@
-import { ARTIFACT_BYTES, PAGE_ITEMS } from '../../../base/limits.ts';
+import { ARTIFACT_BYTES, PAGE_ITEMS, PREVIEW_BYTES } from '../../../base/limits.ts';
 import { firstItems } from '../../../base/pages.ts';
 import { ARTIFACT_TYPES, unsearchedText } from '../../../contract/threads.ts';
 import { answerCommand, badUsage, defineCommand } from '../command.ts';
@@ -31,7 +31,7 @@ import { findArtifact, openThread, readCommand, showRead, THREAD_FLAG } from './
 
 const put = answerCommand({
   usage: '<file|->',
-  details: `Stores up to 50 MiB. A prompt contains the ref and a preview of at most 2 KiB, not the whole content; a model pulls the
+  details: `Stores up to ${bytes(ARTIFACT_BYTES)}. A prompt contains the ref and a preview of at most ${bytes(PREVIEW_BYTES)}, not the whole content; a model pulls the
 content when it needs it. In a pipe it prints only the ref.`,
   flags: {
     type: { value: 'TYPE', help: `${ARTIFACT_TYPES.join(', ')} or your own type (guessed from the name)` },

@@ -1,5 +1,11 @@
 import { isJsonObject, type JsonObject } from '../../../base/json.ts';
-import { FILE_VERSIONS, FILE_VERSIONS_MAX, PAGE_ITEMS, PAGE_ITEMS_MAX } from '../../../base/limits.ts';
+import {
+  FILE_VERSIONS,
+  FILE_VERSIONS_MAX,
+  PAGE_ITEMS,
+  PAGE_ITEMS_MAX,
+  PAYLOAD_BYTES,
+} from '../../../base/limits.ts';
 import type { FileInfo } from '../../../contract/files.ts';
 import { answerCommand, badUsage, defineCommand } from '../command.ts';
 import {
@@ -51,7 +57,7 @@ function requireFile(text: string, name: string) {
 
 const put = answerCommand({
   usage: '<file|-> <space/path>',
-  details: `Writes up to 25 MiB. The previous content stays readable as an earlier version. If the target ends with a slash,
+  details: `Writes up to ${bytes(PAYLOAD_BYTES)}. The previous content stays readable as an earlier version. If the target ends with a slash,
 the name of the source file is added. In a pipe it prints the space and path.`,
   flags: {
     type: { value: 'TYPE', help: 'media type' },

@@ -11,7 +11,7 @@ store, or the server in CONTEXTRELAY_URL with CONTEXTRELAY_API_KEY. It exits whe
 relay server offers the same tools over HTTP at /mcp.
 
 relay mcp wrap runs another MCP server, or connects to the one at --url, and passes its messages on. If the result of a
-tool has more than 1200 tokens (--tokens), it is stored in the local store and replaced by an excerpt with a handle. The
+tool has more than ${OUTPUT_TOKENS.default} tokens (--tokens), it is stored in the local store and replaced by an excerpt with a handle. The
 client gets the tool pull_context to read the rest. If an argument of a tool call is
 only a handle, the server gets the stored text instead. This works for handles that relay mcp wrap gave to the same session of the
 client. Put a URL that contains a secret in RELAY_MCP_URL, not in --url: other users of the machine can see arguments.

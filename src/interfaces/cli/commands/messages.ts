@@ -9,6 +9,7 @@ import { ignoreLostLease, keepExtending, type ReceivedMessage } from '../../../s
 import { answerCommand, badUsage, defineCommand } from '../command.ts';
 import type { OpenClient } from '../host.ts';
 import {
+  bytes,
   expiry,
   moment,
   parseCount,
@@ -205,7 +206,7 @@ function clean(text: string): string {
 
 const publish = answerCommand({
   usage: '<channel> [msg|-]',
-  details: `Sends a signal: a message of up to 16 KiB without a payload, for all subscribers of the channel. For larger
+  details: `Sends a signal: a message of up to ${bytes(SIGNAL_BYTES)} without a payload, for all subscribers of the channel. For larger
 content use relay push FILE --channel NAME.`,
   flags: {
     parse: { help: 'parse the message as JSON and send it as JSON' },

@@ -2,8 +2,10 @@ import { toBase64 } from '../../../base/base64.ts';
 import { EXIT, type RelayError } from '../../../base/errors.ts';
 import type { JsonObject } from '../../../base/json.ts';
 import {
+  DEFAULT_TTL_MS,
   INLINE_BLOB_BYTES,
   MAX_PULLS,
+  PAYLOAD_BYTES,
   POINTERS_LISTED,
   RENEWED_POINTERS,
   SECRET_SCAN_CHARS,
@@ -32,6 +34,7 @@ import {
   printable,
   type Row,
   rows,
+  span,
   timeLeft,
   tokensInWords,
   typedJson,
@@ -57,7 +60,7 @@ import {
 
 const push = defineCommand({
   usage: '[file|-]',
-  details: `Reads a file or standard input, up to 25 MiB. At a terminal it prints the pointer, size, tokens and
+  details: `Reads a file or standard input, up to ${bytes(PAYLOAD_BYTES)}. At a terminal it prints the pointer, size, tokens and
 expiry. In a pipe it prints only the pointer. Without API keys, anyone who has the pointer can pull the payload until it
 expires or is revoked. With API keys, only your tenant (the keys of your account) can, unless you pass --visibility link.
 With --encrypt the relay stores only ciphertext. The key is the #key= part of the pointer. It is never sent to
@@ -81,7 +84,7 @@ here. Metadata is not encrypted. The file name is stored as metadata, except wit
     'no-count': { help: 'do not count tokens' },
   },
   examples: `
-    relay push notes.md  # print a pointer that works for 24 hours
+    relay push notes.md  # print a pointer that works for ${span(DEFAULT_TTL_MS)}
     git diff | relay push --ttl 2h  # push standard input for two hours
     relay push .env --encrypt --max-pulls 1  # push a secret that can be pulled once
     relay push survey.md -m topic=survey -m pages:=12  # add metadata that relay peek shows

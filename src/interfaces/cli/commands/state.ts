@@ -1,6 +1,6 @@
 import type { Json } from '../../../base/json.ts';
 import { childAt, parsePath } from '../../../base/json.ts';
-import { VIEW_TOKENS_MAX, VIEW_TOKENS_MIN } from '../../../base/limits.ts';
+import { HEADER_BYTES, VIEW_TOKENS, VIEW_TOKENS_MAX, VIEW_TOKENS_MIN } from '../../../base/limits.ts';
 import type { Header, ThreadEvent } from '../../../contract/threads.ts';
 import { VERSION_EVENTS } from '../../../domain/threads/event.ts';
 import { parseVersion } from '../../../domain/threads/state.ts';
@@ -8,6 +8,7 @@ import { type StateView, stateView } from '../../../domain/threads/state-view.ts
 import type { PatchOp } from '../../../formats/json-patch/apply.ts';
 import { answerCommand, badUsage, refusal } from '../command.ts';
 import {
+  bytes,
   labelled,
   listFlags,
   parseCount,
@@ -25,11 +26,11 @@ import { openThread, readCommand, THREAD_FLAG } from './thread-choice.ts';
 
 const header = readCommand('headers', {
   details: `At a terminal, or with --text or --tokens, it prints the text for a prompt: constraints, steps, questions, decisions,
-facts and artifacts, most important first, in at most 500 tokens. The last line counts the items that are left out. In a
-pipe without these options it prints JSON of at most 2 KiB. relay stats counts the tokens that are printed in a pipe.`,
+facts and artifacts, most important first, in at most ${VIEW_TOKENS} tokens. The last line counts the items that are left out. In a
+pipe without these options it prints JSON of at most ${bytes(HEADER_BYTES)}. relay stats counts the tokens that are printed in a pipe.`,
   flags: {
     text: { help: 'print text for a prompt (the default at a terminal)' },
-    tokens: { value: 'N', help: 'print at most N tokens (500)' },
+    tokens: { value: 'N', help: `print at most N tokens (${VIEW_TOKENS})` },
     ...THREAD_FLAG,
   },
   examples: `

@@ -1,6 +1,6 @@
 import { isRelayError } from '../../../base/errors.ts';
 import { isJsonObject, type Json } from '../../../base/json.ts';
-import { OUTPUT_TOKENS } from '../../../base/limits.ts';
+import { OUTPUT_BYTES, OUTPUT_TOKENS, OUTPUT_TTL_MS, OUTPUTS_BYTES } from '../../../base/limits.ts';
 import { encodeUtf8 } from '../../../base/utf8.ts';
 import { lastLine, PULLS } from '../../../text/excerpt/last-line.ts';
 import { badUsage, defineCommand } from '../command.ts';
@@ -14,14 +14,14 @@ const NOT_EXECUTABLE = 126;
 
 const tee = defineCommand({
   usage: '[list] [-- COMMAND…]',
-  details: `Runs a command, or reads standard input. Output of at most 1200 tokens (--tokens) is printed unchanged and not
+  details: `Runs a command, or reads standard input. Output of at most ${OUTPUT_TOKENS.default} tokens (--tokens) is printed unchanged and not
 stored. Longer output is stored while it arrives, and an excerpt is printed: the most important lines, with their
 numbers. The last line of the excerpt has the handle and shows how to pull the rest. Standard output and standard error are
 printed together, in order. The exit code is the command's own. At a terminal everything is shown as it comes. The command
 writes to a pipe, so some programs print colors only with FORCE_COLOR=1.
 
-Outputs are kept in the local store for 7 days,
-at most 256 MiB each and 1 GiB together (option output_storage); CONTEXTRELAY_URL is ignored. With --url they are stored
+Outputs are kept in the local store for ${span(OUTPUT_TTL_MS)},
+at most ${bytes(OUTPUT_BYTES)} each and ${bytes(OUTPUTS_BYTES)} together (option output_storage); CONTEXTRELAY_URL is ignored. With --url they are stored
 on that relay, encrypted; the key stays in the keyring of this machine. The program name and its first argument are
 stored too, unencrypted. relay tee list shows the stored outputs.`,
   flags: {
