@@ -6,8 +6,11 @@ import { join, resolve } from 'node:path';
 /** Entry file of the program: the source, or the build if the tests run on the build. */
 export const ENTRY = process.env.RELAY_TEST_ENTRY ?? resolve(import.meta.dirname, '../../bin/relay.ts');
 
-/** Node binary that runs the program: this one, or another supported version. */
+/** Program that runs `ENTRY`: this Node, another supported version, or `env` if `ENTRY` is the executable. */
 export const NODE = process.env.RELAY_TEST_NODE ?? process.execPath;
+
+/** Whether the tests run on the executable, which does not read NODE_OPTIONS. */
+export const onExecutable = NODE === 'env';
 
 export interface Ran {
   readonly code: number;

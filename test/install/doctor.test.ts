@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { isAlive } from '../../src/app/serve/pid-file.ts';
+import { onExecutable } from '../cli/program.ts';
 import { ScratchFolder } from '../projects/scratch-folder.ts';
 import { until } from '../until.ts';
 
@@ -158,38 +159,43 @@ test('doctor reports if hooks and servers call relay but it is not on the PATH',
   }
 });
 
-test('doctor ends even if a server, a hook and an MCP server hang, and leaves nothing running', async () => {
-  using folder = new ScratchFolder();
-  const silent = createServer(() => {}).listen(0, '127.0.0.1');
-  await once(silent, 'listening');
-  const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
-  await folder.relay(['install', 'claude', 'cursor']);
-  folder.write('pids/none', '');
-  const pidsIn = join(folder.path, 'pids');
-  // NODE_OPTIONS makes every hook and MCP server of this program hang.
-  folder.write(
-    'hang.mjs',
-    `import { writeFileSync } from 'node:fs';
+const viaNodeOptions = { skip: onExecutable && 'the executable does not read NODE_OPTIONS' };
+test(
+  'doctor ends even if a server, a hook and an MCP server hang, and leaves nothing running',
+  viaNodeOptions,
+  async () => {
+    using folder = new ScratchFolder();
+    const silent = createServer(() => {}).listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+    await folder.relay(['install', 'claude', 'cursor']);
+    folder.write('pids/none', '');
+    const pidsIn = join(folder.path, 'pids');
+    // NODE_OPTIONS makes every hook and MCP server of this program hang.
+    folder.write(
+      'hang.mjs',
+      `import { writeFileSync } from 'node:fs';
     if (['hook', 'mcp'].includes(process.argv[2])) {
       writeFileSync(${JSON.stringify(pidsIn)} + '/' + process.pid, '');
       await new Promise((done) => setTimeout(done, 1e6));
     }`,
-  );
-  const env = { CONTEXTRELAY_URL: url, NODE_OPTIONS: `--import=${join(folder.path, 'hang.mjs')}` };
-  const checks = await doctor(folder, { timeout: '5s', env });
-  silent.closeAllConnections();
-  silent.close();
-  const wrong = checks.filter(({ state }) => state === 'wrong');
-  assert.deepEqual(wrong.map(({ found }) => found.replace(/^http\S+/, 'URL')).sort(), [
-    'URL does not answer',
-    ...Array(2).fill('it did not answer within 5 s'),
-    'it did not end within 5 s',
-    'it did not end within 5 s',
-  ]);
-  const pids = readdirSync(pidsIn).filter((name) => name !== 'none');
-  assert.ok(pids.length > 0);
-  await until(() => !pids.some((pid) => isAlive({ pid: Number(pid), birth: null })));
-});
+    );
+    const env = { CONTEXTRELAY_URL: url, NODE_OPTIONS: `--import=${join(folder.path, 'hang.mjs')}` };
+    const checks = await doctor(folder, { timeout: '5s', env });
+    silent.closeAllConnections();
+    silent.close();
+    const wrong = checks.filter(({ state }) => state === 'wrong');
+    assert.deepEqual(wrong.map(({ found }) => found.replace(/^http\S+/, 'URL')).sort(), [
+      'URL does not answer',
+      ...Array(2).fill('it did not answer within 5 s'),
+      'it did not end within 5 s',
+      'it did not end within 5 s',
+    ]);
+    const pids = readdirSync(pidsIn).filter((name) => name !== 'none');
+    assert.ok(pids.length > 0);
+    await until(() => !pids.some((pid) => isAlive({ pid: Number(pid), birth: null })));
+  },
+);
 
 test('a brief from a plugin and from relay install is reported, with the commands that remove one', async () => {
   using folder = new ScratchFolder();

@@ -50,7 +50,7 @@ export function progressBar(
 ) {
   const { stderr, errorStyle } = io;
   let done = 0;
-  let drawnAt = 0;
+  let drawnAt = -REDRAW_MS;
   return {
     add(more: number): void {
       done += more;

@@ -13,7 +13,7 @@ import { HttpBridge } from './http-bridge.ts';
 const home = mkdtempSync(join(tmpdir(), 'relay-wrap-'));
 after(() => rmSync(home, { recursive: true, force: true }));
 const env = cleanEnv({ home });
-const SERVER = [NODE, join(import.meta.dirname, 'conformance-server.ts')];
+const SERVER = [process.execPath, join(import.meta.dirname, 'conformance-server.ts')];
 const WRAP = [NODE, ENTRY, 'mcp', 'wrap'];
 
 /** Runs the suite against a stdio server and returns the names of the scenarios that fail. */

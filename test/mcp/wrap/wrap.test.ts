@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { NODE, relay } from '../../cli/program.ts';
+import { relay } from '../../cli/program.ts';
 import { until } from '../../until.ts';
 import { ERAS, overStdio, textOf } from '../clients.ts';
 import { digest, longText } from './fixture-server.ts';
@@ -21,7 +21,7 @@ interface Block {
 /** Connects the official client to the fixture behind the proxy. */
 async function wrapped(era: (typeof ERAS)[number], o: { args?: string[]; session?: string } = {}) {
   const env: Record<string, string> = o.session === undefined ? {} : { CLAUDE_CODE_SESSION_ID: o.session };
-  const args = ['wrap', ...(o.args ?? []), '--', NODE, FIXTURE];
+  const args = ['wrap', ...(o.args ?? []), '--', process.execPath, FIXTURE];
   const opened = await overStdio(home, era, { args, env });
   await opened.client.listTools();
   const result = async (name: string, values: Record<string, unknown>) =>
