@@ -6,8 +6,8 @@ import type { AgentClaim, AgentMessage, Session } from '../../contract/agents.ts
 import { isLoopback } from '../../contract/pointer-url.ts';
 import type { Relay } from '../../contract/relay.ts';
 import { messageIds } from '../../interfaces/cli/agent-messages.ts';
-import { inProject } from '../../interfaces/cli/commands/project-call.ts';
 import type { Attendance, HookedSession, Host } from '../../interfaces/cli/host.ts';
+import { inProject } from '../../interfaces/cli/project-call.ts';
 import type { Environment } from '../config.ts';
 import { processExists } from '../serve/pid-file.ts';
 import { readJsonFile, writeJsonFile } from '../store/atomic-file.ts';

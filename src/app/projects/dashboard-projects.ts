@@ -14,7 +14,7 @@ import {
 import type { ProjectItem, ProjectTodo, ProjectView } from '../../contract/projects.ts';
 import type { ProjectSource } from '../../domain/projects/projects.ts';
 import { sha256 } from '../../engines/body-hashes.ts';
-import { inProject } from '../../interfaces/cli/commands/project-call.ts';
+import { inProject } from '../../interfaces/cli/project-call.ts';
 import { maskSecrets } from '../../text/secrets.ts';
 import { ownTextWork } from '../store/own-text-work.ts';
 import { openProject } from './project-files.ts';

@@ -163,6 +163,17 @@ export function printable(text: string): string {
   );
 }
 
+/** Puts a text on one line and escapes its control characters. */
+export function printableLine(text: string): string {
+  return printable(text).replace(/\s+/g, ' ').trim();
+}
+
+/** Like `printableLine`, but returns at most `most` characters. */
+export function shortLine(text: string, most: number): string {
+  const line = printableLine(text);
+  return line.length > most ? `${line.slice(0, most - 1)}…` : line;
+}
+
 /** In a pipe, returns only the value. At a terminal, adds the label and, on the next line, the facts. */
 export function labelled(
   { interactive, style }: Pick<Io, 'interactive' | 'style'>,

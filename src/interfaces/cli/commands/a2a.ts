@@ -2,7 +2,7 @@ import { isJsonObject } from '../../../base/json.ts';
 import { type AgentOutcome, partText } from '../../../client/bridge/remote-agent.ts';
 import { answerCommand, badUsage, defineCommand, type Flags, refusal } from '../command.ts';
 import { passedOn, printable, rows } from '../human.ts';
-import { textOrFile, writePayload } from './payload.ts';
+import { textOrFile, writePayload } from '../payload.ts';
 
 /** Flags of every a2a command. */
 const AGENT_FLAGS = {

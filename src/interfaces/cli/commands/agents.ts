@@ -6,8 +6,8 @@ import { claimLine } from '../agent-messages.ts';
 import { answerCommand, badUsage, defineCommand } from '../command.ts';
 import { moment, parseMilliseconds, parseSpan, plural, printable } from '../human.ts';
 import type { Io } from '../io.ts';
-import { openPayload, readAllText, textOrFile } from './payload.ts';
-import { inProject } from './project-call.ts';
+import { openPayload, readAllText, textOrFile } from '../payload.ts';
+import { inProject } from '../project-call.ts';
 
 /** Interval in ms at which `relay send --wait` asks the relay for answers. */
 const POLL_MS = 1_000;

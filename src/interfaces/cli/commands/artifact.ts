@@ -14,10 +14,8 @@ import {
   passedOn,
   plural,
   printable,
+  printableLine,
 } from '../human.ts';
-import { withProgress } from '../progress.ts';
-import { agrees, FORCE_FLAG, removeEach } from '../removal.ts';
-import { plain } from './event-line.ts';
 import {
   notForTerminals,
   openPayload,
@@ -26,8 +24,10 @@ import {
   WRITE_FLAGS,
   writePart,
   writePayload,
-} from './payload.ts';
-import { findArtifact, openThread, readCommand, showRead, THREAD_FLAG } from './thread-choice.ts';
+} from '../payload.ts';
+import { withProgress } from '../progress.ts';
+import { agrees, FORCE_FLAG, removeEach } from '../removal.ts';
+import { findArtifact, openThread, readCommand, showRead, THREAD_FLAG } from '../thread-choice.ts';
 
 const put = answerCommand({
   usage: '<file|->',
@@ -57,7 +57,7 @@ content when it needs it. In a pipe it prints only the ref.`,
   print({ ref, name, type, size, tokens }, io) {
     const about = tokens.estimated ? 'about ' : '';
     return labelled(io, 'artifact_ref', ref, [
-      plain(name),
+      printableLine(name),
       type,
       bytes(size),
       `${about}${plural(tokens.content, 'token')}, its preview ${count(tokens.preview)} (${tokens.tokenizer})`,
@@ -143,7 +143,7 @@ const list = readCommand('listings', {
     const figures = columns(cells, [1, 2]);
     const lines = artifacts.map(({ ref, name, created_at }, i) => {
       const made = interactive ? `  ${style.dim(moment(created_at))}` : '';
-      return `${style.cyan(ref)}  ${figures[i]}  ${plain(name)}${made}`;
+      return `${style.cyan(ref)}  ${figures[i]}  ${printableLine(name)}${made}`;
     });
     if (more && interactive)
       lines.push(style.dim(typed('There are older artifacts. List all with: relay artifact list --all')));
@@ -176,7 +176,7 @@ match come before the passages, with their paths.`,
       ...state.map(({ path, text }) => `${style.cyan(path)}\n    ${formatSnippet(text)}`),
       ...hits.map(
         ({ ref, name, line, snippet }) =>
-          `${style.cyan(ref)}  ${plain(name)}:${line}\n    ${formatSnippet(snippet)}`,
+          `${style.cyan(ref)}  ${printableLine(name)}:${line}\n    ${formatSnippet(snippet)}`,
       ),
     ].join('\n');
   },

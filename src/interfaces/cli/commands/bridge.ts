@@ -8,8 +8,8 @@ import { answerCommand, badUsage, defineCommand, refusal } from '../command.ts';
 import type { RunnerSpec } from '../host.ts';
 import { moment, oneOf, parseCount, parseMilliseconds, plural, printable, span } from '../human.ts';
 import { type Io, interruption } from '../io.ts';
+import { openPayload, readAllText, textOrFile, warnOfEncryption } from '../payload.ts';
 import { REACH } from './agents.ts';
-import { openPayload, readAllText, textOrFile, warnOfEncryption } from './payload.ts';
 import { printAnswer, taskLine } from './task.ts';
 
 const start = defineCommand({

@@ -1,9 +1,8 @@
 import { isJsonObject, type JsonObject } from '../../../base/json.ts';
 import { answerCommand, badUsage } from '../command.ts';
-import { printable, span } from '../human.ts';
-import { plain } from './event-line.ts';
-import { jsonInput } from './payload.ts';
-import { openThread, THREAD_FLAG } from './thread-choice.ts';
+import { printable, printableLine, span } from '../human.ts';
+import { jsonInput } from '../payload.ts';
+import { openThread, THREAD_FLAG } from '../thread-choice.ts';
 
 const list = answerCommand({
   details: 'A capability is a function that the relay runs for an agent, such as retrieval.search.',
@@ -17,8 +16,8 @@ const list = answerCommand({
         const cached = cacheable ? `cached for ${span(cache_ttl_sec * 1000)}` : 'not cached';
         const about = enabled === false ? `disabled: enable it in the configuration; ${cached}` : cached;
         return [
-          `${style.cyan(plain(name))}  ${style.dim(about)}`,
-          `  ${plain(description)}`,
+          `${style.cyan(printableLine(name))}  ${style.dim(about)}`,
+          `  ${printableLine(description)}`,
           ...argumentLines(args_schema).map((line) => `  ${line}`),
         ].join('\n');
       })
@@ -31,8 +30,8 @@ function argumentLines(schema: JsonObject): string[] {
   return Object.entries(properties).map(([name, value]) => {
     const { type, description } = isJsonObject(value) ? value : {};
     const kind = typeof type === 'string' ? type : 'any';
-    const about = typeof description === 'string' ? `: ${plain(description)}` : '';
-    return `  ${plain(name)} (${kind}${required.includes(name) ? '' : ', optional'})${about}`;
+    const about = typeof description === 'string' ? `: ${printableLine(description)}` : '';
+    return `  ${printableLine(name)} (${kind}${required.includes(name) ? '' : ', optional'})${about}`;
   });
 }
 

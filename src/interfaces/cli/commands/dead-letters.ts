@@ -1,7 +1,7 @@
 import type { ChannelsApi } from '../../../contract/channels.ts';
+import { messageLine } from '../channel-message.ts';
 import { answerCommand, badUsage } from '../command.ts';
 import { parseCount, printable } from '../human.ts';
-import { messageLine } from './message-line.ts';
 
 /** Returns the sequence numbers in the arguments or, with --all, those of all dead letters of the channel. */
 async function chosenLetters(

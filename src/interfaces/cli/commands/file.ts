@@ -26,8 +26,6 @@ import {
   typedJson,
   when,
 } from '../human.ts';
-import { withProgress } from '../progress.ts';
-import { agrees, FORCE_FLAG, removeEach } from '../removal.ts';
 import {
   notForTerminals,
   openPayload,
@@ -36,7 +34,9 @@ import {
   WRITE_FLAGS,
   writePart,
   writePayload,
-} from './payload.ts';
+} from '../payload.ts';
+import { withProgress } from '../progress.ts';
+import { agrees, FORCE_FLAG, removeEach } from '../removal.ts';
 
 /**
  * Splits `notes/src/main.ts` into the space `notes` and the path `src/main.ts`. The path is empty if the argument

@@ -9,8 +9,8 @@ import { draftAsTyped } from '../as-typed.ts';
 import { defineCommand, type Invocation, refusal, rejectTogether } from '../command.ts';
 import type { SessionHost } from '../host.ts';
 import { parseCount } from '../human.ts';
-import { needText, PROJECT_FLAGS, theProject } from './project-call.ts';
-import { findThread } from './thread-choice.ts';
+import { needText, PROJECT_FLAGS, theProject } from '../project-call.ts';
+import { findThread } from '../thread-choice.ts';
 
 const handoff = defineCommand({
   usage: '--to AGENT',

@@ -22,7 +22,7 @@ import { badUsage, defineCommand } from '../command.ts';
 import type { Host } from '../host.ts';
 import { plural } from '../human.ts';
 import type { Input, Io } from '../io.ts';
-import { inProject } from './project-call.ts';
+import { inProject } from '../project-call.ts';
 
 const CODEX_EVENTS = {
   'session-start': 'SessionStart',

@@ -4,12 +4,12 @@ import type { AgentMessage } from '../../../contract/agents.ts';
 import type { Inbox } from '../../../contract/channels.ts';
 import type { Relay } from '../../../contract/relay.ts';
 import { unsealMessage } from '../../../sdk/encryption.ts';
+import { messageContent, messageLine } from '../channel-message.ts';
 import { answerCommand, badUsage, defineCommand } from '../command.ts';
 import type { Host } from '../host.ts';
 import { parseCount } from '../human.ts';
 import type { Io } from '../io.ts';
 import { messageRow } from './agents.ts';
-import { messageContent, messageLine } from './message-line.ts';
 import { parseWhen } from './messages.ts';
 
 /** Number of days for which --allow lets a sender through. */

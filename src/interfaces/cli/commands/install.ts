@@ -3,8 +3,8 @@ import { badUsage, defineCommand, type Flags, type FlagValues, rejectTogether } 
 import type { InstallReport, InstallRequest } from '../host.ts';
 import { oneOf } from '../human.ts';
 import type { Io } from '../io.ts';
+import { LINKS_FLAG } from '../project-call.ts';
 import { suggest } from '../suggest.ts';
-import { LINKS_FLAG } from './project-call.ts';
 
 const PARTS = ['skill', 'hooks', 'mcp'] as const;
 

@@ -1,8 +1,7 @@
 import { MCP_BUDGET_TOKENS, OUTPUT_TOKENS } from '../../../base/limits.ts';
 import { badUsage, defineCommand } from '../command.ts';
 import type { WrapOptions } from '../host.ts';
-import { count, oneOf, parseCount } from '../human.ts';
-import { short } from './event-line.ts';
+import { count, oneOf, parseCount, shortLine } from '../human.ts';
 
 const mcp = defineCommand({
   usage: '[wrap] [-- COMMAND…]',
@@ -45,7 +44,7 @@ RELAY_MCP_HEADERS contains the HTTP headers, as a JSON object.`,
       typed: io.typed,
       stdin: io.stdin.stream,
       stdout: io.stdout.stream,
-      onWarning: (text: string) => io.warn(short(text, LOG_CHARS)),
+      onWarning: (text: string) => io.warn(shortLine(text, LOG_CHARS)),
     };
     if (args[0] === 'wrap') {
       const { default: tokens, ...range } = OUTPUT_TOKENS;

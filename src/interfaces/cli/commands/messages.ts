@@ -6,6 +6,7 @@ import { DEAD_WHY_CHARS, PREFETCH_MAX, SIGNAL_BYTES } from '../../../base/limits
 import { firstItems } from '../../../base/pages.ts';
 import type { Nacked } from '../../../contract/channels.ts';
 import { ignoreLostLease, keepExtending, type ReceivedMessage } from '../../../sdk/subscription.ts';
+import { messageContent, messageLine } from '../channel-message.ts';
 import { answerCommand, badUsage, defineCommand } from '../command.ts';
 import type { OpenClient } from '../host.ts';
 import {
@@ -22,8 +23,7 @@ import {
   typedJson,
 } from '../human.ts';
 import { type Io, interruption, pipedText } from '../io.ts';
-import { messageContent, messageLine } from './message-line.ts';
-import { emptyInput } from './payload.ts';
+import { emptyInput } from '../payload.ts';
 
 const watch = defineCommand({
   usage: '<channel>',

@@ -27,7 +27,7 @@ import {
 import type { AgentWork, Host } from '../host.ts';
 import { columns, moment, parseCount, plural, printable, rows, span } from '../human.ts';
 import { ESCAPE, INTERRUPTED, type Io, interruption, type Style } from '../io.ts';
-import { findThread } from './thread-choice.ts';
+import { findThread } from '../thread-choice.ts';
 
 const RUN_FLAGS = {
   input: { value: 'NAME=VALUE', multiple: true, short: 'i', help: 'set an input of the pipeline' },

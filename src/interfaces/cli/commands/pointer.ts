@@ -18,6 +18,7 @@ import type { ListedPointer, Pushed, Receipt } from '../../../contract/pointers.
 import { FERNET_CONTENT_TYPE } from '../../../formats/fernet.ts';
 import type { ContextRelay } from '../../../sdk/context-relay.ts';
 import { findSecrets } from '../../../text/secrets.ts';
+import { whyDead } from '../channel-message.ts';
 import { answerCommand, badUsage, defineCommand, type Flags } from '../command.ts';
 import {
   bytes,
@@ -40,9 +41,6 @@ import {
   typedJson,
 } from '../human.ts';
 import { type Io, interruption, type Style } from '../io.ts';
-import { withProgress } from '../progress.ts';
-import { removeEach } from '../removal.ts';
-import { whyDead } from './message-line.ts';
 import {
   type Body,
   notForTerminals,
@@ -56,7 +54,9 @@ import {
   warnOfEncryption,
   writePart,
   writePayload,
-} from './payload.ts';
+} from '../payload.ts';
+import { withProgress } from '../progress.ts';
+import { removeEach } from '../removal.ts';
 
 const push = defineCommand({
   usage: '[file|-]',

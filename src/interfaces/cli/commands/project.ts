@@ -9,7 +9,7 @@ import { type Handoff, isOverdue } from '../../../client/projects/state.ts';
 import { draftAsTyped } from '../as-typed.ts';
 import { answerCommand, badUsage } from '../command.ts';
 import { parseCount, parseMilliseconds } from '../human.ts';
-import { LINKS_FLAG, needText, PROJECT_FLAGS, projectCommand, theProject } from './project-call.ts';
+import { LINKS_FLAG, needText, PROJECT_FLAGS, projectCommand, theProject } from '../project-call.ts';
 
 const init = answerCommand({
   usage: '[dir]',

@@ -17,7 +17,7 @@ import { defineCommand, type Flags, type Invocation, rejectTogether } from '../c
 import type { AgentWork, ProgramRun } from '../host.ts';
 import { count, parseCount, passedOn, plural, printable, span } from '../human.ts';
 import { type Io, pipedText } from '../io.ts';
-import { findArtifact, findThread, THREAD_FLAG, useThread } from './thread-choice.ts';
+import { findArtifact, findThread, THREAD_FLAG, useThread } from '../thread-choice.ts';
 
 /** Flags that `relay run` and `relay wrap run` share. */
 export const PROMPT_FLAGS = {

@@ -15,14 +15,15 @@ import {
   parseMost,
   plural,
   printable,
+  printableLine,
   type Row,
   rows,
   when,
 } from '../human.ts';
 import type { Style } from '../io.ts';
-import { describe, newestEvents, plain } from './event-line.ts';
-import { jsonInput } from './payload.ts';
-import { openThread, readCommand, THREAD_FLAG } from './thread-choice.ts';
+import { jsonInput } from '../payload.ts';
+import { openThread, readCommand, THREAD_FLAG } from '../thread-choice.ts';
+import { describe, newestEvents } from '../thread-events.ts';
 
 const header = readCommand('headers', {
   details: `At a terminal, or with --text or --tokens, it prints the text for a prompt: constraints, steps, questions, decisions,
@@ -224,7 +225,7 @@ const log = answerCommand({
   print({ versions }, io) {
     const entries = versions.map((version): Row => {
       const { state_ref, timestamp, payload } = version;
-      const by = typeof payload.by === 'string' ? plain(payload.by) : '';
+      const by = typeof payload.by === 'string' ? printableLine(payload.by) : '';
       return [
         state_ref,
         `${io.style.dim(`${when(io, timestamp)}  ${by}`)}  ${describeVersion(version, state_ref)}`,

@@ -11,7 +11,7 @@ import { answerCommand, badUsage, type Command, defineCommand, type Invocation }
 import type { OpenClient } from '../host.ts';
 import { moment, oneOf, parseCount, parseMilliseconds, printable, rows, span } from '../human.ts';
 import type { Io } from '../io.ts';
-import { pointerArgument, textOrFile, warnOfEncryption } from './payload.ts';
+import { pointerArgument, textOrFile, warnOfEncryption } from '../payload.ts';
 
 /** Formats a task as one line for lists. */
 export function taskLine(io: Io, task: TaskInfo): string {

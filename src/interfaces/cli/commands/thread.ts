@@ -28,16 +28,18 @@ import {
   parseSpan,
   plural,
   printable,
+  printableLine,
   type Row,
   rows,
+  shortLine,
   when,
 } from '../human.ts';
 import { type Io, interruption, type Style } from '../io.ts';
+import { openPayload, writePayload } from '../payload.ts';
 import { withProgress } from '../progress.ts';
 import { agrees, FORCE_FLAG, removeEach } from '../removal.ts';
-import { eventLine, newestEvents, plain, short } from './event-line.ts';
-import { openPayload, writePayload } from './payload.ts';
-import { findThread, openThread, THREAD_FLAG, useThread } from './thread-choice.ts';
+import { findThread, openThread, THREAD_FLAG, useThread } from '../thread-choice.ts';
+import { eventLine, newestEvents } from '../thread-events.ts';
 
 const begin = answerCommand({
   usage: '[name]',
@@ -97,7 +99,9 @@ const list = defineCommand({
     const { interactive, style } = io;
     io.result({ threads, ...more }, () => {
       if (!interactive)
-        return threads.map((t) => `${t.thread_id}  ${t.created_at}  ${plain(t.name)}`.trimEnd()).join('\n');
+        return threads
+          .map((t) => `${t.thread_id}  ${t.created_at}  ${printableLine(t.name)}`.trimEnd())
+          .join('\n');
       if (threads.length === 0)
         return style.dim(
           io.typed('There are no threads yet. Create one with: relay thread new --name my-first-run'),
@@ -106,7 +110,7 @@ const list = defineCommand({
       const width = Math.max(...times.map((time) => time.length)) + 2;
       const lines = threads.map(({ thread_id, name }, i) => {
         const star = thread_id === last ? '* ' : '  ';
-        return `${star}${style.cyan(thread_id)}  ${style.dim(times[i]!.padEnd(width))}${plain(name)}`;
+        return `${star}${style.cyan(thread_id)}  ${style.dim(times[i]!.padEnd(width))}${printableLine(name)}`;
       });
       if (more.more)
         lines.push(style.dim(io.typed('  There are older threads. List all with: relay runs --all')));
@@ -150,7 +154,7 @@ function requireFourCharacters(word: string): string {
 
 async function deleteQuestion(threads: ThreadsApi, id: string): Promise<string> {
   const { name, artifact_count, state_version } = await threads.get(id);
-  const title = plain(name) === '' ? '' : ` "${plain(name)}"`;
+  const title = printableLine(name) === '' ? '' : ` "${printableLine(name)}"`;
   return `Delete thread ${id}${title} with ${plural(artifact_count, 'artifact')}, state v${state_version}?`;
 }
 
@@ -179,7 +183,7 @@ function summary(info: ThreadInfo & { readonly state: State; readonly stats: Sta
   const { style } = io;
   const facts: Row[] = [
     ['thread_id', info.thread_id],
-    ['name', plain(info.name) || null],
+    ['name', printableLine(info.name) || null],
     ['created', when(io, info.created_at)],
     ['state_ref', `v${info.state_version}, ${when(io, state.updated_at)}`],
     ['artifacts', count(info.artifact_count)],
@@ -205,7 +209,7 @@ function summary(info: ThreadInfo & { readonly state: State; readonly stats: Sta
   const lines = [rows(style.dim, facts)];
   for (const [title, items] of lists) {
     if (items.length === 0) continue;
-    lines.push('', style.bold(title), ...items.slice(0, SHOWN).map((item) => `  ${short(item, room)}`));
+    lines.push('', style.bold(title), ...items.slice(0, SHOWN).map((item) => `  ${shortLine(item, room)}`));
     if (items.length > SHOWN) lines.push(style.dim(`  … ${count(items.length - SHOWN)} more`));
   }
   return lines.join('\n');
@@ -445,7 +449,7 @@ exported by a Go relay has no artifact contents and is rejected.`,
       io.warn(`Artifact ${ref} has no content, because it was damaged when the thread was exported.`);
     io.result(imported, () => {
       const { thread_id, name, state_ref, artifacts, events } = imported;
-      const facts = [plain(name), state_ref, plural(artifacts, 'artifact'), plural(events, 'event')];
+      const facts = [printableLine(name), state_ref, plural(artifacts, 'artifact'), plural(events, 'event')];
       return labelled(io, 'thread_id', thread_id, facts);
     });
   },
@@ -484,8 +488,8 @@ async function importLegacy({ io, host, open }: Invocation, named: string | unde
     }
     threads.push({ ...thread, outcome, notes });
     if (io.json) continue;
-    io.print(`${outcome}  ${thread_id}  ${plain(thread.name)} · ${io.style.dim(inFigures(thread))}`);
-    if (outcome !== 'here already') for (const note of notes) io.warn(`${thread_id}: ${plain(note)}`);
+    io.print(`${outcome}  ${thread_id}  ${printableLine(thread.name)} · ${io.style.dim(inFigures(thread))}`);
+    if (outcome !== 'here already') for (const note of notes) io.warn(`${thread_id}: ${printableLine(note)}`);
   }
   const imported = threads.filter(({ outcome }) => outcome === 'imported').length;
   const { changes } = legacy;

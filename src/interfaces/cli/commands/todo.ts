@@ -13,7 +13,7 @@ import {
 import { badUsage, type Command, defineCommand, type Flags, refusal } from '../command.ts';
 import { oneOf, parseCount } from '../human.ts';
 import type { Io } from '../io.ts';
-import { inProject, needText, PROJECT_FLAGS, projectCommand, theProject } from './project-call.ts';
+import { inProject, needText, PROJECT_FLAGS, projectCommand, theProject } from '../project-call.ts';
 
 /** Defines a command that changes the status of one todo. */
 function defineTodoChange(spec: {

@@ -1,7 +1,7 @@
-import type { RelayError } from '../../../base/errors.ts';
-import { isRef, isUuid } from '../../../base/ids.ts';
-import { everyItem } from '../../../base/pages.ts';
-import type { Artifact, ReadKind, ThreadItem, ThreadsApi } from '../../../contract/threads.ts';
+import type { RelayError } from '../../base/errors.ts';
+import { isRef, isUuid } from '../../base/ids.ts';
+import { everyItem } from '../../base/pages.ts';
+import type { Artifact, ReadKind, ThreadItem, ThreadsApi } from '../../contract/threads.ts';
 import {
   type AnswerSpec,
   badUsage,
@@ -10,9 +10,9 @@ import {
   type Flags,
   type Invocation,
   refusal,
-} from '../command.ts';
-import type { Host } from '../host.ts';
-import { printable } from '../human.ts';
+} from './command.ts';
+import type { Host } from './host.ts';
+import { printable } from './human.ts';
 
 /** The --thread flag of every command that works on one thread. */
 export const THREAD_FLAG = {

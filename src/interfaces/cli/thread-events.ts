@@ -1,9 +1,9 @@
-import { isJsonObject, type Json, type JsonObject } from '../../../base/json.ts';
-import { PAGE_ITEMS_MAX } from '../../../base/limits.ts';
-import { everyItem } from '../../../base/pages.ts';
-import type { ThreadEvent, ThreadsApi } from '../../../contract/threads.ts';
-import { bytes, plural, printable } from '../human.ts';
-import type { Io } from '../io.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
+import { PAGE_ITEMS_MAX } from '../../base/limits.ts';
+import { everyItem } from '../../base/pages.ts';
+import type { ThreadEvent, ThreadsApi } from '../../contract/threads.ts';
+import { bytes, plural, printableLine, shortLine } from './human.ts';
+import type { Io } from './io.ts';
 
 /**
  * Formats a thread event as one line: time, number, type, details. A terminal shows only the time of day, a
@@ -15,14 +15,14 @@ export function eventLine(
 ): string {
   const when = interactive ? new Date(event.timestamp).toTimeString().slice(0, 8) : event.timestamp;
   const { by } = event.payload;
-  const who = typeof by === 'string' && by !== '' ? `  ${style.dim(`by ${plain(by)}`)}` : '';
+  const who = typeof by === 'string' && by !== '' ? `  ${style.dim(`by ${printableLine(by)}`)}` : '';
   const details = describe(event);
-  return `${style.dim(`${when} #${event.id}`)} ${style.cyan(plain(event.type))}${details ? `  ${details}` : ''}${who}`;
+  return `${style.dim(`${when} #${event.id}`)} ${style.cyan(printableLine(event.type))}${details ? `  ${details}` : ''}${who}`;
 }
 
 /** Describes what an event did, in a few words. */
 export function describe({ type, payload }: ThreadEvent): string {
-  const field = (name: string) => (typeof payload[name] === 'string' ? plain(payload[name]) : '');
+  const field = (name: string) => (typeof payload[name] === 'string' ? printableLine(payload[name]) : '');
   const figure = (name: string) => (typeof payload[name] === 'number' ? payload[name] : 0);
   const version = typeof payload.version === 'number' ? `v${payload.version}` : '';
   const join = (...parts: string[]) => parts.filter((part) => part !== '').join(' · ');
@@ -43,7 +43,7 @@ export function describe({ type, payload }: ThreadEvent): string {
       return join(field('format'), field('ref'));
     default: {
       const { by: _, ...rest } = payload;
-      return Object.keys(rest).length === 0 ? '' : short(JSON.stringify(rest), 160);
+      return Object.keys(rest).length === 0 ? '' : shortLine(JSON.stringify(rest), 160);
     }
   }
 }
@@ -54,18 +54,8 @@ function opsInBrief(ops: Json | undefined): string {
   const named = ops
     .filter((op): op is JsonObject => isJsonObject(op))
     .slice(0, 3)
-    .map(({ op, path }) => short(`${String(op)} ${String(path)}`, 60));
+    .map(({ op, path }) => shortLine(`${String(op)} ${String(path)}`, 60));
   return [...named, ...(ops.length > 3 ? [`${ops.length - 3} more`] : [])].join(', ');
-}
-
-/** Puts a text on one line and escapes its control characters. */
-export function plain(text: string): string {
-  return printable(text).replace(/\s+/g, ' ').trim();
-}
-
-export function short(text: string, most: number): string {
-  const line = plain(text);
-  return line.length > most ? `${line.slice(0, most - 1)}…` : line;
 }
 
 /**

@@ -1,6 +1,6 @@
-import type { DeadLetter, Message } from '../../../contract/channels.ts';
-import { printable } from '../human.ts';
-import type { Style } from '../io.ts';
+import type { DeadLetter, Message } from '../../contract/channels.ts';
+import { printable } from './human.ts';
+import type { Style } from './io.ts';
 
 /**
  * Returns the pointer of a message. If it has none, returns its signal: text unchanged, any other value as

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
-import { RelayError } from '../../../base/errors.ts';
-import { secretWarning } from '../../../client/projects/brief.ts';
-import { oneLine } from '../../../client/projects/decisions.ts';
-import type { Project } from '../../../client/projects/project.ts';
+import { RelayError } from '../../base/errors.ts';
+import { secretWarning } from '../../client/projects/brief.ts';
+import { oneLine } from '../../client/projects/decisions.ts';
+import type { Project } from '../../client/projects/project.ts';
 import {
   type AnswerSpec,
   answerCommand,
@@ -11,7 +11,7 @@ import {
   type Command,
   type Flags,
   type Invocation,
-} from '../command.ts';
+} from './command.ts';
 
 /**
  * The --follow-links flag of commands that read or write a folder. Symbolic links in a folder may come from

@@ -1,20 +1,15 @@
 import fs, { readFileSync, type Stats, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { streamFrom } from '../../../base/byte-streams.ts';
-import { RelayError } from '../../../base/errors.ts';
-import { exactBytes } from '../../../base/format.ts';
-import type { Json } from '../../../base/json.ts';
-import {
-  GREP_CONTEXT_LINES,
-  INLINE_BLOB_BYTES,
-  JSON_BODY_BYTES,
-  PAYLOAD_BYTES,
-} from '../../../base/limits.ts';
-import { decodeUtf8 } from '../../../base/utf8.ts';
-import { parseReadable } from '../../../contract/pointer-url.ts';
-import type { Part, PartRequest } from '../../../contract/pointers.ts';
-import type { ContextRelay } from '../../../sdk/context-relay.ts';
-import { collect } from '../../../sdk/payload.ts';
+import { streamFrom } from '../../base/byte-streams.ts';
+import { RelayError } from '../../base/errors.ts';
+import { exactBytes } from '../../base/format.ts';
+import type { Json } from '../../base/json.ts';
+import { GREP_CONTEXT_LINES, INLINE_BLOB_BYTES, JSON_BODY_BYTES, PAYLOAD_BYTES } from '../../base/limits.ts';
+import { decodeUtf8 } from '../../base/utf8.ts';
+import { parseReadable } from '../../contract/pointer-url.ts';
+import type { Part, PartRequest } from '../../contract/pointers.ts';
+import type { ContextRelay } from '../../sdk/context-relay.ts';
+import { collect } from '../../sdk/payload.ts';
 import {
   badUsage,
   type Flags,
@@ -22,10 +17,10 @@ import {
   type Invocation,
   refusal,
   rejectTogether,
-} from '../command.ts';
-import { bytes, parseCount, printable, typedJson } from '../human.ts';
-import { type Io, pipedText } from '../io.ts';
-import { withProgress } from '../progress.ts';
+} from './command.ts';
+import { bytes, parseCount, printable, typedJson } from './human.ts';
+import { type Io, pipedText } from './io.ts';
+import { withProgress } from './progress.ts';
 
 export type Body = Uint8Array | ReadableStream<Uint8Array>;
 
