@@ -5,8 +5,9 @@ import type { RecordsOf } from './records.ts';
 const PAGE = 100;
 
 /**
- * Index of items that expire, sorted by expiry, the earliest first. One index contains the items of all
- * tenants. An entry is written before its item, and may stay after its item was deleted.
+ * Index of items by the time at which they expire or, like delayed messages, become due. The earliest item comes
+ * first. One index contains the items of all tenants. If an item is also stored elsewhere, its index entry is written
+ * first, and the entry may stay after the item was deleted.
  */
 export class EndIndex<T> {
   readonly #deps: Pick<Deps, 'engine' | 'env'>;
@@ -23,7 +24,7 @@ export class EndIndex<T> {
     await this.#ends.put(this.#key(at, name), what, o);
   }
 
-  /** Removes the entry of an item that was deleted before its expiry or whose expiry has changed. */
+  /** Removes the entry of an item that was deleted before it expired or that now expires at another time. */
   async forget(at: number, name: string): Promise<void> {
     await this.#ends.delete(this.#key(at, name));
   }
@@ -33,8 +34,8 @@ export class EndIndex<T> {
   }
 
   /**
-   * Calls `remove` for each expired item, at most for `most` items. Deletes the entry of an item after
-   * `remove` has succeeded.
+   * Calls `remove` for each item that has expired or is due, at most for `most` items. Deletes the entry of an item
+   * after `remove` has succeeded.
    */
   async forDue(remove: (what: T) => Promise<void>, most = Number.POSITIVE_INFINITY): Promise<void> {
     for (let left = most; left > 0; ) {

@@ -57,8 +57,9 @@ import { AGENT_NAME_CHARS, CHANNEL_NAME_CHARS, GROUP_NAME_CHARS } from '../base/
  *   ten.<tenant>/stats/<day>/<key>       usage of an API key on a day, by operation
  *   ten.<tenant>/hourly                  counters per hour, kept for 32 days
  *   ten.<tenant>/figures/<hour>/…        storage size per hour, and counters of earlier versions
+ *   ten.<tenant>/spending/<day>/<thread> tokens of prompts, by agent, model and project
  *   sys.thr/<end>/<id>                   threads with an expiry, the earliest first
- *   sys.fil/<end>/<id>                   files with an expiry, the earliest first
+ *   sys.fil/<end>/<tenant>.<space>/…     files with an expiry, the earliest first
  *   sys.dly/<due>/<id>                   messages with a delay, the earliest first
  *   sys/bucket                           address of the bucket with large bodies
  *   sys/arriving                         name of the store that is being copied into this one

@@ -28,8 +28,8 @@ type Loadable = Service | (() => Promise<Service>);
 
 /**
  * Returns a function that builds the relay for one caller from the table of verbs. Each method of this relay
- * authorizes the caller and then calls its service. The methods of a part of the API are built at first use: there are
- * about a hundred, and a core that lives for one request needs only one.
+ * authorizes the caller and then calls its service. The methods of a part of the API are built at first use: all parts
+ * together have about a hundred methods, and a core that lives for one request needs only one.
  */
 export function relayBinder(
   services: Services,

@@ -82,8 +82,8 @@ interface SumOptions {
 }
 
 /**
- * Records that contain sums. They are write-behind, so a crash loses the last seconds. Several servers may add to one
- * record.
+ * Records that contain sums. They are write-behind, so a crash loses the additions of the last seconds. Several servers
+ * may add to one record.
  */
 export class SumRecords {
   readonly #records: RecordsOf<Sums>;

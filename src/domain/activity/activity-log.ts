@@ -50,7 +50,7 @@ export class ActivityLog {
     this.#behind.note(tenant, { items, figures: addFigures(figuresOf(what), figures) });
   }
 
-  /** Writes all waiting entries. Called before activity is read and before the store is closed. */
+  /** Writes all waiting entries and token figures. Called before activity is read and before the store is closed. */
   async flush(): Promise<void> {
     await Promise.all([this.#behind.flush(), this.spending.flush()]);
   }
@@ -72,7 +72,7 @@ export class ActivityLog {
   }
 }
 
-/** Joins two batches. Items beyond the limit of one entry are dropped; only their number is kept. */
+/** Joins two batches. Items beyond the limit of one entry are dropped, but `left_out` and the figures count them. */
 function joined(older: ActivityEntry, newer: ActivityEntry): ActivityEntry {
   const items = [...older.items, ...newer.items];
   const beyond = items.splice(ACTIVITY_BATCH).reduce((sum, { count }) => sum + (count ?? 1), 0);
@@ -206,7 +206,7 @@ export async function writeStorage({ engine, env }: Store, tenant: string, bytes
   await engine.records.put(key, bytes, { expiresAt: now + FIGURES_KEPT_MS });
 }
 
-/** Returns the figures of the last `hours` hours, including the current hour. */
+/** Returns the figures of the last `hours` hours, including the current hour: one point per hour or per day. */
 export async function readFigures(
   store: Store,
   tenant: string,

@@ -104,14 +104,14 @@ export class Activities implements Serves<typeof activity> {
  */
 function toActivities({ seq, at, data }: Entry): Activity[] {
   const { items, left_out } = fromJson<ActivityEntry>(data);
-  const told = items.map((item, index) => ({
+  const listed = items.map((item, index) => ({
     ...item,
     id: idOf(seq, index + 1),
     at: new Date(item.at).toISOString(),
   }));
-  if (left_out === undefined) return told;
+  if (left_out === undefined) return listed;
   const id = idOf(seq, items.length + 1);
-  return [...told, { id, at: new Date(at).toISOString(), kind: 'left_out', by: 'relay', count: left_out }];
+  return [...listed, { id, at: new Date(at).toISOString(), kind: 'left_out', by: 'relay', count: left_out }];
 }
 
 function gapBefore({ seq, at }: Entry): Activity {

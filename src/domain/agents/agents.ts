@@ -59,8 +59,8 @@ interface AgentParts {
 }
 
 /**
- * Lists agents of three kinds: bridges that send heartbeats, sessions of coding agents as reported by hooks,
- * and followers that have inboxes.
+ * The registry of agents. An agent is a bridge that sends heartbeats, a session of a coding agent that its hooks
+ * report, or a follower, which has only an inbox.
  */
 export class Agents {
   readonly #deps: Deps;
@@ -87,7 +87,7 @@ export class Agents {
     authorize(caller, agents.beat, { ...beat, channel: before?.task_channel });
     await this.#bridges.put(key, { ...beat, at: now }, { expiresAt: now + AGENT_KEPT_MS });
     await this.#noteChannel(caller, beat);
-    if (!before) this.#tell(caller, 'agent.came', name, beat.task_channel);
+    if (!before) this.#noteActivity(caller, 'agent.came', name, beat.task_channel);
   }
 
   async enter(caller: Caller, wanted: string, session: Session): Promise<Entered> {
@@ -95,7 +95,7 @@ export class Agents {
     const before = await this.#parts.sessions.get(tenant, wanted);
     const name = await this.#parts.sessions.put(tenant, checkAgentName(wanted), session);
     if (before?.session !== session.session || before.ended)
-      this.#tell(caller, 'agent.came', name, agentChannel(name));
+      this.#noteActivity(caller, 'agent.came', name, agentChannel(name));
     await this.#parts.claims.renew(tenant, name);
     const { unread, held } = await this.#parts.messages().count(tenant, name);
     return { name, unread, held };
@@ -106,15 +106,15 @@ export class Agents {
       mayUseChannel(caller, agentChannel(name)) &&
       (await this.#parts.sessions.end(caller.tenant, name, instance))
     )
-      return this.#tell(caller, 'agent.left', name, agentChannel(name));
+      return this.#noteActivity(caller, 'agent.left', name, agentChannel(name));
     const key = agentKey(caller.tenant, checkAgentName(name), checkInstance(instance));
     const known = (await this.#bridges.get(key))?.value;
     authorize(caller, agents.leave, { channel: known?.task_channel });
     if ((await this.#bridges.delete(key)) && known)
-      this.#tell(caller, 'agent.left', name, known.task_channel);
+      this.#noteActivity(caller, 'agent.left', name, known.task_channel);
   }
 
-  #tell(caller: Caller, kind: 'agent.came' | 'agent.left', agent: string, channel: string): void {
+  #noteActivity(caller: Caller, kind: 'agent.came' | 'agent.left', agent: string, channel: string): void {
     this.#deps.activity.note(caller.tenant, { kind, ...doneBy(caller), agent, channel });
   }
 

@@ -10,7 +10,7 @@ import { allRecords, type RecordsOf, recordsOf } from '../records.ts';
 
 /** Number of claims that are compared before yielding to other requests. */
 const COMPARED = 100;
-/** Matches a wildcard of a path pattern; `**` with the slash after it. */
+/** Matches a wildcard of a path pattern. A match of `**` includes the slash after it. */
 const WILDCARD = /(\*\*\/?|\*)/;
 const SLASH = 0x2f;
 
@@ -69,8 +69,8 @@ export class Claims {
       );
     const until = now + ttl;
     const value = { project, what, by, since: stored?.value.since ?? now, until, ttl };
-    const o_ = { expect: stored?.revision ?? 'absent', expiresAt: until } as const;
-    if ((await this.#records.put(key, value, o_)) !== null) return publicClaim(value);
+    const options = { expect: stored?.revision ?? 'absent', expiresAt: until } as const;
+    if ((await this.#records.put(key, value, options)) !== null) return publicClaim(value);
     return this.claim(caller, project, what, o);
   }
 

@@ -62,7 +62,7 @@ interface MessageRecord {
   readonly url?: string;
   readonly reply_to?: string;
   readonly at: number;
-  /** True if the sender is a person, or an agent whose name a person chose. */
+  /** True if the sender is no session of a coding agent, or if a person chose the name of the session. */
   readonly trusted: boolean;
   /** Time until which the message is leased to a process that shows it. */
   readonly taken?: number;
@@ -328,7 +328,7 @@ export class Messages {
   }
 
   /**
-   * Counts the messages that wait for an agent, and returns the unknown senders whose messages are held back.
+   * Counts the messages that wait for an agent. Some of them are held back: also counts these and returns their senders.
    */
   async count(tenant: string, name: string): Promise<{ unread: number; held: string[]; heldCount: number }> {
     const waiting = await this.#waiting(tenant, name);

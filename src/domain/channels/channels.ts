@@ -309,8 +309,8 @@ export class Channels {
   }
 
   /**
-   * Deletes messages that channels need not keep, and removes unused channels from the list. A server calls
-   * it regularly.
+   * Deletes messages that channels need not keep, and removes unused channels from the list. Servers call this
+   * method regularly.
    */
   async sweep(tenants: Iterable<string> = []): Promise<void> {
     for (const tenant of tenants) this.#tenants.add(tenant);

@@ -22,7 +22,10 @@ const MARK_MARGIN_MS = 60_000;
  */
 const settledPrefix = (tenant: string, channel: string) => `ten.${tenant}/dead/${segment(channel)}/`;
 
-/** Moves messages that a group could not process to a separate channel, where people can inspect them. */
+/**
+ * Dead letters: messages that a group could not process. They are moved to a separate channel, where people can list,
+ * retry and drop them.
+ */
 export class DeadLetters {
   readonly #deps: ChannelDeps;
   readonly #directory: Directory;
@@ -158,8 +161,8 @@ export class DeadLetters {
   }
 
   /**
-   * Moves messages to the dead letters. `seqs` is in ascending order. The cursor of the group moves to the last of
-   * them that is new, so `seqs` must contain all new messages before it.
+   * Moves messages to the dead letters. `seqs` is in ascending order. The cursor of the group moves to the last new
+   * message in `seqs`, so `seqs` must also contain all new messages before that one.
    */
   async move(log: GroupLog, seqs: readonly number[], reason: DeadLetter['reason']): Promise<void> {
     const stream = channelStream(log.tenant, log.channel);

@@ -23,7 +23,7 @@ const PAGE = 500;
 
 /**
  * Function that returns the steps to append for a state of the group, or throws to reject the proposal. If another
- * process appends first, it is called again with the new state, and the first steps are discarded.
+ * process appends first, the function is called again with the new state, and its first steps are discarded.
  */
 type Proposal = (state: GroupState, now: number) => readonly Step[];
 
@@ -43,9 +43,10 @@ interface Waiting {
 }
 
 /**
- * The log of a group as one process sees it. All waiting proposals go into one log entry. The entry is
- * appended only if no other process has appended an entry meanwhile. Otherwise the proposals are called
- * again with the new state. Every process works this way, so only one of two concurrent claims wins.
+ * The log of a group as one process sees it. All waiting proposals go into one log entry, unless two of them concern
+ * the same message. The entry is appended only if no other process has appended an entry meanwhile. Otherwise the
+ * proposals are called again with the new state. Every process works this way, so only one of two concurrent claims
+ * wins.
  */
 export class GroupLog {
   readonly tenant: string;

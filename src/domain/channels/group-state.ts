@@ -137,15 +137,15 @@ export function floor(state: GroupState): number {
 }
 
 /**
- * Returns whether a message is open and no member holds it now: it is new to the group, was given back, or
- * its lease has expired.
+ * Returns whether a message is not settled and no member holds it now: it is new to the group, was given back or
+ * revived, or its lease has expired.
  */
 export function isUnclaimed(state: GroupState, seq: number, now: number): boolean {
   const work = state.open.get(seq);
   return work ? work.until <= now : seq > state.cursor;
 }
 
-/** Returns the sequences of claimed messages that can be handed out again now, oldest first. */
+/** Returns the sequences of the messages in `open` that can be handed out again now, oldest first. */
 export function returned(state: GroupState, now: number): number[] {
   const free = [...state.open].filter(([, work]) => due(work) <= now);
   return free.map(([seq]) => seq).sort((a, b) => a - b);

@@ -32,8 +32,8 @@ import { findStart, startAt } from './reader.ts';
 import type { ChannelDeps } from './settings.ts';
 
 /**
- * Maximum number of groups without members whose state stays in memory. The next acknowledgement over HTTP then does
- * not read the state again.
+ * Number of groups in memory above which a group without members is dropped from memory. Groups stay in memory, so that
+ * an acknowledgement over HTTP does not read the state again.
  */
 const OPEN_GROUPS = 1000;
 
@@ -52,7 +52,7 @@ export interface GroupPosition extends Readonly<Pick<GroupState, 'cursor' | 'ope
 }
 
 /**
- * Consumers that share a channel's messages. Some methods of this class implement verbs of the channels
+ * Groups of consumers that share a channel's messages. Some methods of this class implement verbs of the channels
  * API.
  */
 export class Groups {

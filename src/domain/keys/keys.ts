@@ -131,7 +131,7 @@ export class Keys {
     }
     const plan = await this.#plans.of(tenant);
     const made = await this.#make(tenant, draft, plan.name, plan.keys);
-    this.#tell('key.created', caller, made);
+    this.#noteActivity('key.created', caller, made);
     return made;
   }
 
@@ -150,7 +150,7 @@ export class Keys {
     const { value: key } = await this.#find(caller, tenantOf(caller, o.tenant), id);
     if (key.revoked === null) {
       await this.#end(key, this.#deps.env.now());
-      this.#tell('key.revoked', caller, key);
+      this.#noteActivity('key.revoked', caller, key);
     }
     const shares_ended = await this.shares.endOf(caller, key.tenant, key.id);
     const used = await this.use.of(key.tenant);
@@ -184,7 +184,7 @@ export class Keys {
     await this.shares.handOver(old.tenant, old.id, made.id);
     if (grace === 0) await this.#end(replaced, this.#deps.env.now());
     else await this.#expire(replaced, claimed, this.#deps.env.now() + grace);
-    this.#tell('key.rotated', caller, made);
+    this.#noteActivity('key.rotated', caller, made);
     return made;
   }
 
@@ -229,7 +229,7 @@ export class Keys {
     return { ...describeKey(listed, null), key: secret, plan };
   }
 
-  #tell(
+  #noteActivity(
     kind: 'key.created' | 'key.revoked' | 'key.rotated',
     { name: by }: Caller,
     { id, name, tenant }: Pick<KeyInfo, 'id' | 'name' | 'tenant'>,

@@ -24,7 +24,7 @@ export type GiveBack = () => Promise<void>;
 /** Operations that the statistics count separately. */
 export type Metered = 'push' | 'pull' | 'file_put' | 'file_get';
 
-/** Decides whether a caller may push and which limits apply. */
+/** Decides whether a caller may push and which limits apply. Also counts transfers for the statistics. */
 export interface Allowance {
   terms(caller: Caller): Terms | Promise<Terms>;
   /** Counts a push before it is committed. Rejects with `over_quota` if the quota is used up. */

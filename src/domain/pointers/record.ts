@@ -32,9 +32,7 @@ import { allRecords, lookUpAll, type RecordOf, type RecordsOf, recordsOf } from 
 import { wordFilter } from '../word-filter.ts';
 import type { CheckedOptions } from './push-options.ts';
 
-/**
- * Record that is stored with a payload. Its field names are short, because it is read at every pull and peek.
- */
+/** Record of a pointer: everything about the pointer except its payload. */
 export interface PointerRecord
   extends Pick<
     Peeked,

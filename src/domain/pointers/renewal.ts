@@ -39,9 +39,9 @@ interface Lifetimes {
 
 /**
  * Renews pointers of the caller's tenant, so that they exist for at least `ttl` seconds from now, or for as
- * long as the plan allows. A renewed pointer gets a lifetime that is a quarter longer than requested, so
- * that a conversation that calls this at each turn seldom needs another renewal. A pointer with `max_pulls`
- * is not renewed, because its pulls are counted until it expires.
+ * long as the plan allows. A renewed pointer gets a quarter more lifetime than requested. A conversation that
+ * requests a renewal at each turn then seldom causes one. A pointer with `max_pulls` is not renewed, because its
+ * pulls are counted until it expires.
  */
 export async function renewPointers(
   parts: RenewalParts,

@@ -187,14 +187,17 @@ export class Questions implements Serves<typeof questions> {
     await this.#change(caller.tenant, id, () => ({ status: 'withdrawn' }));
   }
 
-  /** Returns the question of a link. Returns null if the token is unknown or the question has expired. */
+  /**
+   * Returns the question of a link. Returns null if the token is unknown, the link has expired, or the API key that
+   * created the link no longer works.
+   */
   async byToken(token: string): Promise<AskedQuestion | null> {
     const link = await this.#linkOf(token);
     const stored = link && (await this.#records.get(recordKey(link.tenant, link.question)));
     return stored ? toWire(this.#current(stored.value)) : null;
   }
 
-  /** Answers the question of a link. Afterwards no link to this question works. */
+  /** Answers the question of a link. Afterwards no link can answer this question. */
   async answerByToken(token: string, input: GivenAnswer): Promise<AskedQuestion> {
     const link = await this.#linkOf(token);
     if (!link) throw missing();

@@ -266,10 +266,10 @@ function toReceipt(note: Note, base: string): Receipt {
     last_at: count > 1 ? iso(last) : undefined,
     url: pointer === undefined ? undefined : pointerUrl(base, pointer),
   };
-  const said = RECEIPT_FIELDS[rung]
+  const fields = RECEIPT_FIELDS[rung]
     .filter((name) => known[name] !== undefined)
     .map((name) => [name, known[name]]);
-  return { rung, ...doneBy({ name: by, agent: by_agent }), at: iso(first), ...Object.fromEntries(said) };
+  return { rung, ...doneBy({ name: by, agent: by_agent }), at: iso(first), ...Object.fromEntries(fields) };
 }
 
 function iso(ms: number): string {

@@ -14,7 +14,7 @@ async function leaked() {
   return { ...relay, thread_id, kept, made };
 }
 
-/** Returns everything in the store as text. */
+/** Returns everything that the store has of a thread, as text. */
 async function everything({ engine }: Awaited<ReturnType<typeof leaked>>, id: string): Promise<string> {
   const records = (await engine.records.list(`thr.${id}/`)).items;
   const blobs = await Promise.all(

@@ -33,7 +33,7 @@ interface Unfinished extends Place {
    * deleted.
    */
   readonly at: number;
-  /** Number of bytes at the start of the artifact that an earlier version of the relay has indexed at least. */
+  /** An earlier version of the relay has indexed at least this number of bytes at the start of the artifact. */
   readonly known?: number;
 }
 
@@ -390,8 +390,8 @@ export function sectionCount(size: number): number {
 
 /**
  * Reads the next few sections after a position. Returns no sections if `most` bytes, or the whole text, have been
- * read. Section n starts at the first line break at or after n times `INDEX_SECTION_BYTES`. So the number of sections
- * depends only on the size of the text. Throws a TypeError if the bytes are not UTF-8.
+ * read. Section n starts with the first line that begins at or after n times `INDEX_SECTION_BYTES`. So the number of
+ * sections depends only on the size of the text. Throws a TypeError if the bytes are not UTF-8.
  */
 export async function nextSections(
   read: (start: number, end: number) => Promise<Uint8Array>,

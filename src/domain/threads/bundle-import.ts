@@ -62,7 +62,7 @@ import { writeThreadRecords } from './threads.ts';
 
 /** Number of characters that are parsed before yielding to the event loop. */
 const PARSED_CHARS = 256 * 1024;
-/** Maximum size in bytes of a file in a bundle, except for contents of artifacts. */
+/** Maximum size in bytes of the manifest, of the list of artifacts and of each file of events in a bundle. */
 const FILE_BYTES = 64 * 1024 * 1024;
 /** Maximum bytes of a bundle that is held in memory. */
 const IN_MEMORY_BYTES = 8 * 1024 * 1024;

@@ -92,8 +92,8 @@ async function placeOf(log: ThreadLog, root: ThreadRoot, text: string | undefine
 const DEFAULT_TTL_S = 3_600;
 
 /**
- * Sends an envelope from one agent to another and stores it in the log as a hop. A separate counter also
- * counts the hop, because listings show the number of hops without reading logs.
+ * Sends an envelope to a capability: appends it to the log as a `message.sent` event, which counts as a hop. A
+ * counter outside the log also counts hops, so that listings need not read logs.
  */
 export const sendEnvelope: ThreadVerb<'send'> = async (log, caller, id, input) => {
   checkEnvelope(input);

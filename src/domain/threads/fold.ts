@@ -240,8 +240,8 @@ const PROMPT_TYPES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Adds a prompt event to the totals. Only its billed tokens are added if the event lacks the tokens of the
- * text or the pasting cost. Events of cached answers and of earlier versions lack one of the two.
+ * Adds a prompt event to the totals. If the event lacks the tokens of the text or the pasting cost, only its billed
+ * tokens and its session cache hit are added. Events of cached answers and of earlier versions lack one of the two.
  */
 function addPrompt(totals: Totals, event: StoredEvent): Totals {
   const { payload } = event;
@@ -270,8 +270,8 @@ function addPrompt(totals: Totals, event: StoredEvent): Totals {
 }
 
 /**
- * Returns the metrics that a state contains. Their token figures change only with artifacts, so they equal the figures
- * in the stats of the thread.
+ * Returns the metrics that a state contains. The token figures change only with artifacts, and each artifact makes a
+ * version with new metrics. So they are never older than the figures in the stats of the thread.
  */
 export function metricsOf(totals: Totals): Metrics {
   return {

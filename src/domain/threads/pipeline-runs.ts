@@ -32,7 +32,7 @@ interface ListedRun {
 }
 
 const listPrefix = (tenant: string) => `ten.${tenant}/runs/`;
-/** Updates the list of pipeline runs after an event of a run. Runs in the background. */
+/** Updates the list of pipeline runs after an event of a run. Called in the background. */
 export async function updateRunList(
   log: ThreadLog,
   root: ThreadRoot,

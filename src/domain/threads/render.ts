@@ -214,9 +214,9 @@ interface PreviewRequest {
 
 /**
  * Chooses the artifacts that a prompt shows. First come the beginnings of pinned artifacts. Then come
- * passages that match the question, from sources before derived artifacts. Then comes the last answer,
- * because a question may refer to it. If there is no question or no match, the newest artifacts follow the
- * pinned ones, sources first.
+ * passages that match the question, from sources before derived artifacts. Then comes the newest derived artifact,
+ * such as the result of a step, because the question may refer to it. If there is no question or no match, the
+ * newest artifacts follow the pinned ones, sources first.
  */
 async function choosePreviews(
   log: ThreadLog,

@@ -21,7 +21,7 @@ export const recordShown: ThreadVerb<'shown'> = async (log, caller, id, { what, 
   log.ledger.recordRead(root, what, tokens);
 };
 
-/** Returns the token figures summed over all threads of the caller. */
+/** Returns the token figures summed over the threads of the caller's tenant (see `tenantFigures`). */
 export const totalStats: ThreadVerb<'totals'> = async (log, { tenant }) => {
   await log.ledger.flush();
   const figures = await tenantFigures(log.deps, tenant, async (id) => {

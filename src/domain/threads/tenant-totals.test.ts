@@ -5,7 +5,7 @@ import { openMemory } from '../../engines/memory/engine.ts';
 import type { Engine } from '../../kernel/engine.ts';
 import { removeExpiredThreads } from './thread-removal.ts';
 
-/** An engine that counts reads. */
+/** Returns a memory engine that counts the reads of records and logs. */
 function counted() {
   const env = stoppedClock();
   const engine = openMemory({ env });

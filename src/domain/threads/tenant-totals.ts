@@ -48,8 +48,8 @@ export async function markChanged(
 }
 
 /**
- * Returns the figures of every thread of a tenant. `compute` returns the figures of a thread whose figures are
- * not cached, or null if the thread does not exist.
+ * Returns the figures of each thread of a tenant. Leaves out threads whose names begin with a dot. `compute` returns
+ * the figures of a thread whose figures are not cached, or null if the thread does not exist.
  */
 export async function tenantFigures(
   { engine, env }: Store,

@@ -177,9 +177,9 @@ export class ThreadLog {
   }
 
   /**
-   * Computes an answer of the given kind from the log of a thread, up to the highest of `versions` (see `FoldJob`). It
-   * runs in a worker thread if there is one. It starts at the nearest snapshot; with `withOps` it starts at the first
-   * event.
+   * Computes an answer of the given kind from the log of a thread, up to the highest of `versions` (see `FoldJob`). The
+   * computation runs in a worker thread if there is one. It starts at the nearest snapshot, or with `withOps` at the
+   * first event.
    */
   async fold<K extends FoldKind>(
     { tenant }: Pick<Caller, 'tenant'>,
@@ -378,7 +378,10 @@ interface SeenEvent {
   readonly event: StoredEvent;
 }
 
-/** Cache of the heads of threads. Every load also reads the log entries that are newer than the cached head. */
+/**
+ * Reads the logs of threads and caches the heads of the threads. Every load of a head also reads the log entries that
+ * are newer than the cached head.
+ */
 class Heads {
   readonly #engine: Engine;
   readonly #background: Background;
@@ -550,8 +553,8 @@ class Snapshots {
   }
 
   /**
-   * Returns whether a new snapshot is due: the log since the last snapshot is larger than a snapshot would
-   * be.
+   * Returns whether a new snapshot is due: the log since the last snapshot is larger than `SNAPSHOT_LOG_BYTES` and
+   * larger than a snapshot would be.
    */
   isDue(head: Head): boolean {
     const { bytes, refs, keys } = head;

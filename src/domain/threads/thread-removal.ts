@@ -7,7 +7,7 @@ import { idOf, listKey, lockKey, logOf, metaKey, rootsFor, type ThreadRoot, thre
 import { markChanged } from './tenant-totals.ts';
 import type { ThreadLog, ThreadVerb } from './thread-log.ts';
 
-/** Data with which a thread is deleted after its meta record has expired. */
+/** Data that is needed to delete a thread after its meta record has expired. */
 interface ThreadEnd {
   readonly tenant: string;
   readonly id: string;

@@ -25,8 +25,8 @@ import { deleteThread } from './thread-removal.ts';
 import * as threads from './threads.ts';
 
 /**
- * A state that is too long is compacted after each event whose number is a multiple of this. The state can still be
- * too long afterwards, so not every event starts a compaction.
+ * Number of events between two checks whether the state of a thread is too long and must be compacted. A compacted state
+ * can still be too long, so a check after every event could start a compaction each time.
  */
 const COMPACT_EVERY = 50;
 

@@ -98,9 +98,9 @@ export async function writeThreadRecords(log: ThreadLog, root: ThreadRoot, meta:
 }
 
 /**
- * Lists threads, newest first. With `prefix`, only threads whose id begins with it. With `q`, only threads
- * whose name contains its words. With `by`, only threads that this caller created. A thread whose name starts
- * with a dot, such as the thread of a lease, is listed only if `prefix` is set or `q` starts with a dot.
+ * Lists threads, newest first. `prefix` selects threads by the beginning of their id, `q` by words in their name, and
+ * `by` by the name of their creator. A thread whose name starts with a dot, such as the thread of a lease, is listed
+ * only if `prefix` is set or `q` starts with a dot.
  */
 export const listThreads: ThreadVerb<'list'> = async (log, caller, o = {}) => {
   const { logs, records } = log.deps.engine;

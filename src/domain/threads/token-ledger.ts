@@ -26,8 +26,9 @@ interface Log {
 }
 
 /**
- * Counts the tokens that models get to see. Events count artifacts, prompts and pulls. Other reads are frequent, so
- * they are added to counters that are write-behind: a crash may lose the last few reads, but no read is counted twice.
+ * Counts the tokens that models get to see. Artifacts, prompts and pulls are events in the log and are counted there.
+ * Other reads are frequent, so they are added to counters that are write-behind: a crash may lose the last few reads,
+ * but no read is counted twice.
  */
 export class TokenLedger {
   readonly #log: Log;

@@ -67,8 +67,8 @@ function decodeURIComponentSafely(text: string): string {
 }
 
 /**
- * Capability that searches artifacts by their words. A result is cached until the thread gets another
- * artifact.
+ * Capability for full-text search in artifacts. A result is cached for 5 minutes at most. A new artifact or progress
+ * of the index makes it stale earlier.
  */
 export const retrievalSearch: Capability = {
   name: 'retrieval.search',

@@ -47,7 +47,7 @@ export class Capabilities {
   readonly #log: ThreadLog;
   readonly #cache: RecordsOf<Cached>;
   readonly #byName: ReadonlyMap<string, Registered>;
-  /** Running calls by cache key. Concurrent equal calls share one run. */
+  /** Running calls by thread and cache key. Concurrent equal calls share one run if the result is cacheable. */
   readonly #running = new Map<string, Promise<Artifact>>();
 
   constructor(log: ThreadLog, more: readonly Capability[] = []) {
