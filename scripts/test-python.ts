@@ -57,7 +57,10 @@ interface Environment {
    * our wheel.
    */
   readonly instead?: string;
-  /** Pages whose examples run before `packages` are installed. A page also has the install command of its extra. */
+  /**
+   * Documentation pages whose examples run before `packages` are installed. If the environment has one extra, the first
+   * page must contain the `pip install` command of that extra, and the extra is installed with it.
+   */
   readonly pages?: readonly Page[];
   /** Files whose types are checked together with the examples. If absent, no types are checked. */
   readonly typed?: readonly string[];
@@ -243,7 +246,10 @@ function requirements(extra: string): string[] {
   return [...line.matchAll(/"([^"]+)"/g)].map((match) => match[1]!);
 }
 
-/** Appends the version and the size of an extra to HAND_OVER_FILE, for scripts/integrations-table.ts. */
+/**
+ * If HAND_OVER_FILE is set, appends the version of an extra's framework to this file, and with the newest version the
+ * size of the environment. scripts/integrations-table.ts reads the file.
+ */
 function measure(uv: string, venv: string, { extras, oldest }: Environment): void {
   const [file, extra] = [process.env.HAND_OVER_FILE, extras[0]];
   if (!file || extras.length !== 1 || extra === 'async') return;

@@ -1,5 +1,5 @@
-// Searches the guides. It finds sections that contain every word of the query, or a longer word that begins with it.
-// Matches in titles score higher than matches in text.
+// Searches the guides. It finds sections that contain every word of the query. A word of the query also matches longer
+// words that begin with it. Matches in titles score higher than matches in text.
 const field = document.getElementById('search');
 const list = document.getElementById('results');
 const up = document.documentElement.dataset.up;
