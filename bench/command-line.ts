@@ -33,8 +33,8 @@ export function benchExecutable(): string | null {
 }
 
 /**
- * Measures a command of the executable on the local store. The baseline is a bare `node -e 0`. The time of this command
- * with the npm package on Node is printed below the table.
+ * Measures a command of the executable on the local store. The baseline is a bare `node -e 0`. The time of the relay
+ * command with the npm package on Node is printed below the table.
  */
 export function commandBench(
   name: string,

@@ -27,7 +27,7 @@ export interface Job extends Rounds {
   readonly atOnce: number;
 }
 
-/** Client that sends one request at a time to a side over a kept-alive connection. */
+/** Sends requests to one side over kept-alive connections. Calls of `ask` may run concurrently. */
 export interface Asker extends Disposable {
   ask(): Promise<void>;
 }

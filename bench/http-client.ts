@@ -1,6 +1,7 @@
 /**
- * The client that sends requests to both sides: node:http over kept-alive connections. It runs in its own process, so it
- * shares its event loop with no server. It gets one job from its parent process and returns the rounds.
+ * Sends requests to both sides in turn: over node:http with kept-alive connections, or to NATS or Redis if the URL says so.
+ * It runs in its own process, so it shares its event loop with no server. It gets one job from its parent process and
+ * returns the rounds.
  */
 
 import { Agent, request } from 'node:http';

@@ -62,7 +62,7 @@ export function benchFolder(): string {
   return mkdtempSync(join(parent, 'bench-'));
 }
 
-/** Creates such a folder that is deleted when it is disposed. */
+/** Creates a folder like `benchFolder`. Disposing the returned object deletes the folder. */
 export function temporaryFolder() {
   const path = benchFolder();
   return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };

@@ -13,8 +13,8 @@ const BUDGET_START_MS = 1000;
 const BUDGET_REQUEST_MS = 250;
 
 /**
- * Compares a push into a large and a small store, and measures the start on the large store. Each of the two results
- * is divided by its budget; the ratio is the larger quotient.
+ * Compares a push into a large and a small store, and measures how long the relay takes to start on the large store.
+ * Each of the two results is divided by its budget; the ratio is the larger quotient.
  */
 const pushAndStart = {
   name: 'large-store',

@@ -4,7 +4,7 @@ import { type Figures, figuresOf, filledCluster } from '../nats-figures.ts';
 import type { Amounts } from '../nats-load.ts';
 
 /**
- * Number of pointers. A tenth of them are in channels, and there are a tenth as many threads. The full run uses
+ * Number of pointers. There are a tenth as many channels, and a tenth as many threads. The full run uses
  * RELAY_BENCH_POINTERS=1000000, which takes 15 minutes and 4 GB.
  */
 const MANY = Number(process.env.RELAY_BENCH_POINTERS ?? 20_000);

@@ -3,7 +3,7 @@ export interface Question {
   readonly ask: string;
   /**
    * A correct answer contains one of these facts. Empty if no text has the answer; then "nothing found" is correct.
-   * `key…value` matches a line with both parts.
+   * `key…value` matches both parts in one line, at most 20 characters apart.
    */
   readonly facts: readonly string[];
   /** Outdated facts. A later text corrects them, so an answer with an outdated fact is wrong. */

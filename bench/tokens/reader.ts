@@ -33,8 +33,8 @@ export function readerOf(questions: readonly Question[], onRead: (input: string)
 const ASKED = 'Your task:\n';
 
 /**
- * Returns the words around the first fact in a text, or null. If the fact was corrected later, the reader believes the
- * value that comes first in the text and returns only its line.
+ * Returns the text around the first of the `facts` that occurs in a text, or null. If there are stale values, the reader
+ * believes the value that comes first in the text, and returns only this value.
  */
 export function around({ facts, stale = [] }: Question, text: string): string | null {
   if (stale.length > 0) {
@@ -55,7 +55,10 @@ export function isRight({ ask, facts }: Question, answer: string): boolean {
   return facts.length === 0 ? answer === NOT_FOUND : around({ ask, facts }, answer) !== null;
 }
 
-/** Matches whole words only: `204` does not match `12041`. A line break may replace a space. `…` matches within a line. */
+/**
+ * Matches whole words only: `204` does not match `12041`. A line break may replace a space. `…` matches up to 20
+ * characters within a line.
+ */
 function pattern(fact: string): RegExp {
   const kin = (char: string) => (/\d/.test(char) ? '\\d' : /[a-z]/i.test(char) ? '[A-Za-z]' : '$^');
   const words = fact.split(' ').map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
