@@ -13,7 +13,7 @@ const WRONG_KEY = new RelayError('unauthorized', {
   hint: 'It may be mistyped, revoked, expired, or from another relay.',
 });
 
-/** Asks for an API key if the relay requires one. Tests the key before it is used. */
+/** The form for an API key. Tests the key before it is used. */
 export function SignIn({ byLink }: { byLink: boolean }) {
   useTitle('Sign in');
   const [key, setKey] = useState('');

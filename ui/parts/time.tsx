@@ -29,7 +29,7 @@ export function When({ verb, at }: { verb: string; at: string | number | null | 
 
 /**
  * Displays a time as `14:03:07`, or as `16 Nov, 14:03` if it is on another day. With `short`, a time on another day
- * is displayed as `16 Nov`. Lists use it if the order within a minute matters.
+ * is displayed as `16 Nov`. Lists use this component if the order within a minute matters.
  */
 export function Clock({ at, short = false }: { at: string | number; short?: boolean }) {
   const moment = new Date(at);

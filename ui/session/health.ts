@@ -12,7 +12,10 @@ export interface HealthReport {
   readonly warnings: readonly string[];
 }
 
-/** Returns whether the relay answers and its store accepts writes. Throws if the relay cannot be reached. */
+/**
+ * Returns whether the relay answers, whether its store accepts writes, its version and its warnings. Throws if the relay
+ * cannot be reached.
+ */
 export async function readHealth(): Promise<HealthReport> {
   const client = new HttpClient({ baseUrl: location.origin, retries: 0, timeout: 10_000 });
   const ask = async (path: string) => {

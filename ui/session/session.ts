@@ -8,7 +8,7 @@ const REQUEST_TIMEOUT_MS = 20_000;
 const STORED_KEY = 'contextrelay-key';
 const STORED_SHARE = 'contextrelay-share';
 
-/** State of the live connection; `idle` before there is one. */
+/** State of the live connection; `idle` before there is one, or if the key may not read activity. */
 export type ConnectionState = 'idle' | 'live' | 'lost';
 
 export const connectionState = signal<ConnectionState>('idle');
