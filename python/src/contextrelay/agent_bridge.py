@@ -277,7 +277,7 @@ class AgentBridge:
 
     @staticmethod
     def _tell(what: Callable[[], object]) -> None:
-        """Sends something to the relay and ignores errors.
+        """Sends something to the relay and logs errors instead of raising them.
 
         The next heartbeat or message corrects the state.
         """

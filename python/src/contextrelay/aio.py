@@ -272,7 +272,7 @@ class AsyncContextRelay(RelayClient):
         """Calls ``callback(url)`` for each pointer that is pushed to the channel, and awaits the value that it
         returns.
 
-        It runs until it is cancelled. Exceptions of the callback are logged.
+        The call runs until it is cancelled. Exceptions of the callback are logged.
         """
         async with self.messages(channel, max_reconnect_delay=max_reconnect_delay) as messages:
             async for message in messages:

@@ -35,8 +35,8 @@ BATCH = 1000
 #: Maximum number of content bytes in one call of write. With base64 and JSON syntax, the request then stays
 #: below the relay's limit of 2 MiB.
 _WRITE_BYTES = 1024 * 1024
-#: Media type of a line of JSON and below it the contents of its files. In the JSON, ``bytes`` of a file is the number
-#: of its bytes.
+#: Media type of several files in one body: a line of JSON that lists the files, then their contents. In the JSON,
+#: ``bytes`` is the size of a file.
 _FILES_TYPE = "application/vnd.contextrelay.files"
 
 

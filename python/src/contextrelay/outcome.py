@@ -38,7 +38,7 @@ class Outcome(NamedTuple):
 def read_outcome(output: str) -> Outcome:
     """Returns the last result block, because agents correct themselves.
 
-    It ignores an echo of the instruction.
+    Ignores an echo of the instruction. Without a block, the whole output is the result.
     """
     lines = output.split("\n")
     end = -1

@@ -120,7 +120,10 @@ class Questions(Operations):
 def answered(
     asking: Callable[Concatenate[QuestionFlows, P], Flow[Question]],
 ) -> Callable[Concatenate[Any, P], Flow[Question]]:
-    """Returns the flow that asks a question and waits for its answer. It has the options of ``asking``."""
+    """Returns a flow that asks a question with ``asking`` and its options, and waits for the answer.
+
+    If the wait is interrupted, the flow withdraws the question.
+    """
 
     @functools.wraps(asking)
     def flow(_: Any, /, *args: P.args, **options: P.kwargs) -> Flow[Question]:

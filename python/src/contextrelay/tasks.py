@@ -1,4 +1,4 @@
-"""Tasks that were sent to agents, and the agents that are connected. A task's id is the id of its pointer."""
+"""Tasks that were sent to agents, and the list of agents. A task's id is the id of its pointer."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class TaskFlows:
         return _settle(task, "cancel", reason=reason)
 
     def agents(self) -> Flow[List[Agent]]:
-        """Lists the connected agents: bridges and subscribers, with the time of their last heartbeat."""
+        """Lists the agents, like ``relay.agents.list``: bridges, sessions and followers."""
         answer = yield from ask(get("/agents"))
         return list(answer["agents"])
 

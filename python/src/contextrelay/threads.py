@@ -92,7 +92,7 @@ class ThreadFlows:
     ) -> Flow[EventPage]:
         """Lists events, oldest first: ``{"events": […], "next"?}``.
 
-        With ``after``, it starts after the event with this id.
+        With ``after``, the list starts after the event with this id.
         """
         return ask(get(_path(thread_id, "events"), after=after, limit=limit))
 

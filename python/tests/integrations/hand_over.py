@@ -27,7 +27,7 @@ PromptWith = Callable[..., str]
 
 
 def offloading_tests(framework: str, prompt_with: PromptWith) -> Tuple[Any, Any]:
-    """Returns tests for a framework. ``prompt_with(relay, result, **options)`` passes the options to its integration."""
+    """Returns tests for a framework. ``prompt_with(relay, result, **options)`` passes the options to the integration."""
 
     def costs_what_the_page_says(relay: ContextRelay) -> None:
         pasted = _tokens(relay, prompt_with(relay, RESULT, max_bytes=10**9))

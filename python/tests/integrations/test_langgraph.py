@@ -195,7 +195,7 @@ class Profile(TypedDict):
 
 
 def profile(saver: BaseCheckpointSaver) -> Any:
-    """Returns a graph that writes its channel ``name`` once, and its channel ``turns`` in each run."""
+    """Returns a graph whose only node increments the channel ``turns``. It never writes the channel ``name``."""
     builder = StateGraph(Profile)
     builder.add_node("turn", lambda state: {"turns": 1})
     builder.add_edge(START, "turn")

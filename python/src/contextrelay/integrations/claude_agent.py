@@ -33,7 +33,7 @@ def context_relay_server(
 ) -> McpSdkServerConfig:
     """Returns a server for ``ClaudeAgentOptions(mcp_servers={"contextrelay": …})``.
 
-    Its tools to allow are ``mcp__contextrelay__push_context``, ``…__peek_context`` and ``…__pull_context``.
+    In ``allowed_tools``, its tools are named ``mcp__contextrelay__push_context``, ``…__peek_context`` and ``…__pull_context``.
     """
     tools = [_sdk_tool(tool) for tool in RelayTools(relay, **options).all()]
     return create_sdk_mcp_server("contextrelay", tools=tools)

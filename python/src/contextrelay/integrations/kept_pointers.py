@@ -63,8 +63,8 @@ class KeptPointers:
         """Returns the time at which a pointer must be renewed again.
 
         A pointer that the relay did not find belongs to another relay or tenant. It is never renewed
-        again. If the relay allows less than ``ttl``, the pointer is renewed after an eighth of its
-        remaining time.
+        again. A pointer that lives longer than ``ttl`` is renewed when it has only ``ttl`` left. Any other
+        pointer is renewed after an eighth of its remaining time.
         """
         if expires_at is None:
             return float("inf")

@@ -90,7 +90,7 @@ _KNOWN_EXPIRIES = 10_000
 
 @dataclass(frozen=True)
 class _Stored:
-    """A stored checkpoint. Values that it shares with writes or other checkpoints are in files of their own."""
+    """A stored checkpoint. Large values that it shares with writes or other checkpoints are in files of their own."""
 
     info: FileInfo
     root: str
@@ -120,9 +120,9 @@ class _Stored:
 
 @dataclass
 class _Recent:
-    """Large values that are used by the newest checkpoint of a namespace, or by a write after it.
+    """Cache for one namespace: the large values that are stored or being sent, and need not be sent again.
 
-    Pruning keeps these values, so they need not be sent again.
+    These are the values that the newest checkpoint or a write after it uses. Pruning does not delete them.
     """
 
     #: Maps a channel and its version to the path of the value.
@@ -162,7 +162,8 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
     is missing, reading the checkpoint raises :class:`NotFoundError`.
 
     The files are below ``<thread>/<namespace>/``. ``c/`` contains the checkpoints, newest first. ``v/`` contains
-    large values of writes, and of several checkpoints, named by their hash. ``w/`` contains the pending writes.
+    large values of writes, and large values that several checkpoints share, named by their hash. ``w/`` contains the
+    pending writes.
     """
 
     def __init__(
@@ -177,14 +178,14 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
         client = relay if isinstance(relay, ContextRelay) else ContextRelay(relay)
         self._files = client.files.space(space)
         self._ttl = ttl
-        # Pointers live as long as the values that contain them. Values live longer than their checkpoint.
+        # A pointer must live as long as a value whose text contains its URL. Values live longer than their checkpoint.
         self._pointers = KeptPointers(client, self._longer_ttl())
         # Maps a path to the expiry of the file, for files that this process wrote. Also maps a namespace to
         # the time until which this process renewed the ancestors in it.
         self._expiry: Dict[str, float] = {}
         self._recent: Dict[str, _Recent] = {}
         self._waiting: List[_Waiting] = []
-        # When a checkpoint was last sent or stored.
+        # Time at which a checkpoint was last sent or stored.
         self._last_put = -math.inf
         self._lock = threading.RLock()
 
@@ -469,7 +470,7 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
         return NewFile(path, content, metadata=metadata, ttl=ttl, keep=0, if_absent=if_absent)
 
     def _large_file(self, root: str, value: Any) -> Optional[NewFile]:
-        """Returns the file for a value that is too large to be stored with its checkpoint."""
+        """Returns a file for a large value, or None if the value is small enough to be stored with its checkpoint."""
         strings = self._recent_of(root).strings
         known = strings.get(value) if type(value) is str else None
         if known is not None:
@@ -588,7 +589,10 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
         self._check(files, [*written])
 
     def _check(self, files: Sequence[NewFile], results: Sequence[Union[FileInfo, FileError]]) -> None:
-        """Raises an exception if a file was not written. Notes the expiry of the files and of their pointers."""
+        """Raises an exception if a file was not written, unless its condition did not hold.
+
+        Notes the expiry of the files, and renews the pointers in them.
+        """
         for file, written in zip(files, results):
             conditional = file.if_absent or file.if_match is not None
             if isinstance(written, FileInfo):
@@ -836,7 +840,10 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
         return found
 
     def _writes(self, infos: Sequence[FileInfo]) -> Dict[str, List[_Write]]:
-        """Reads pending writes without their large values. Returns them by the prefix of their paths, in order."""
+        """Reads pending writes without their large values.
+
+        Groups them by the path of their checkpoint, sorted by task path, task id and index.
+        """
         contents = self._files.read([info.path for info in infos])
         found: Dict[str, Dict[Tuple[str, str, int], _Write]] = {}
         # Of files with equal times, the one with more writes comes first.

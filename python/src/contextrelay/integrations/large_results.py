@@ -241,9 +241,10 @@ class LargeResults:
         return shown
 
     def _renewed(self, pushed: Pushed, forever: bool) -> float:
-        """Renews a pointer that is used again. Returns its expiry.
+        """Renews a pointer, unless it still has nearly all of its time. Returns its expiry.
 
-        If the relay cannot renew the pointer, it keeps its expiry.
+        The push returns an existing pointer if the result was stored before. If the relay cannot renew the pointer, its
+        expiry does not change.
         """
         now = time.time()
         if pushed.expires_at is None:
