@@ -67,7 +67,7 @@ export function threadsOf({ core, url }: RelayUnderTest): Relay['threads'] {
   return core.relay({ tenant: 'local', keyId: 'local', name: 'local', scopes: ['threads'] }, url).threads;
 }
 
-/** Returns an answer that must be a task. */
+/** Asserts that an answer is a task, and returns it. */
 export function taskOf(answer: Task | Message): Task {
   assert.ok('artifacts' in answer, 'a message is no task');
   return answer;

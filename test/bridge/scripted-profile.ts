@@ -1,4 +1,7 @@
-/** Profile of the scripted agent. Its times are long, so that an agent on a busy machine is not taken for an idle one. */
+/**
+ * Profile of the scripted agent. `settle_ms` is shorter than the default, so that tests are fast, but long enough that
+ * on a slow machine a busy agent does not look idle.
+ */
 export const SCRIPTED = {
   claude: {
     screen: 'scripted agent',

@@ -11,7 +11,7 @@ export interface Case {
 
 /** Access below the engine, with which a case damages the store. */
 export interface Below {
-  /** Changes one byte of a stored body, so that the next read finds it. */
+  /** Changes one byte of a stored body, so that the next read detects the damage. */
   damage(key: string, offset: number): Promise<void>;
 }
 

@@ -3,7 +3,7 @@ import { LOCAL_CALLER } from '../../src/contract/caller.ts';
 import { ContextRelay } from '../../src/sdk/context-relay.ts';
 import { type RelayUnderTest, startRelay } from '../http/relay-under-test.ts';
 
-/** The server and client of the scene that every framework is tested with: a model reads one line of a large result. */
+/** Server and client of the scene that the tests of all frameworks play: a model reads one line of a large result. */
 export interface Scene extends AsyncDisposable {
   readonly relay: ContextRelay;
   readonly server: RelayUnderTest;

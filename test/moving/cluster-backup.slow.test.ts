@@ -19,7 +19,7 @@ interface Event {
   readonly body: string;
 }
 
-/** Writes as a thread does: stores a body before its log entry, and deletes a body after the log entry about this. */
+/** Writes as a thread does: stores a body before its log entry, and deletes a body after the log entry about its deletion. */
 async function write(engine: Engine, thread: string, n: number): Promise<void> {
   const body = `${thread}/artifacts/${n}`;
   await engine.blobs.put(body, patterned(300 + n, n + 1));

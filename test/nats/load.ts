@@ -43,7 +43,7 @@ export class Load {
     this.#work.push(this.#loop(5, (n) => this.#job(n)));
   }
 
-  /** Stops the load and waits until all messages are received and all jobs are done. */
+  /** Stops the load and waits up to 60 s until all messages are received and all jobs are done. */
   async end(): Promise<void> {
     this.#ended = true;
     await Promise.all(this.#work);

@@ -1,7 +1,7 @@
 import { endToEndFiles, runMatrix } from '../engine-matrix.ts';
 import { clusterMatrix } from './matrix.ts';
 
-/** This file checks token counts that include random ids. On a cluster the ids, and so the counts, differ. */
+/** Test file that checks token counts that include random ids. On a cluster the ids, and so the counts, differ. */
 const WITH_ID_TOKENS = 'test/threads/token-example.test.ts';
 
 await runMatrix(

@@ -3,7 +3,7 @@ import { type Ask, BINARY, LARGE, type Names } from './fill-store.ts';
 /** A text longer than 1 MiB with a word that occurs only at its end. */
 const LONG = `${'The tide went out and came back in.\n'.repeat(36_000)}The harbourmaster signed the log.\n`;
 
-/** Fills data of features after 0.1.0: files in spaces, share links, settled dead letters, threads of a second tenant. */
+/** Creates data of features that 0.1.0 lacks: files in spaces, share links, settled dead letters, threads of a second tenant. */
 export async function fillSpaces(ann: Ask, acme: Ask, names: Names): Promise<void> {
   await fillFiles(ann, acme);
   const at = `/threads/${names.thread}`;

@@ -41,7 +41,7 @@ export function questionsAbout(names: Names): Planned[] {
   for (const name of ['queued', 'done', 'failed', 'a2a-completed']) add('tasks', `/tasks/${named(name)}`);
 
   const threads = ['thread', 'bare', 'a2a-completed-thread', 'prompted', 'run'];
-  // Includes threads that commands created: commands use Ann's tenant.
+  // The list includes threads that commands created, because commands use Ann's tenant.
   for (const name of threads) add('threads', `/threads/${named(name)}/stats`);
   add('threads', '/stats');
   add('threads', '/threads');

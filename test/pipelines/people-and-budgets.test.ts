@@ -189,8 +189,8 @@ steps: [{ id: say, agent: sh, prompt: "{{ trigger.at }}" }]
     const serve = async () => {
       const stop = new AbortController();
       const pause = async (ms: number) => {
-        // A pause of 5 s is between two searches for dead runs. Any other pause lasts until the next scheduled time:
-        // stop the server then.
+        // The server pauses for 5 s between two searches for dead runs. With any other pause it waits for the next
+        // scheduled time. Then stop it.
         await new Promise((resolve) => setTimeout(resolve, ms === 5_000 ? 50 : 0));
         if (ms !== 5_000) stop.abort();
       };

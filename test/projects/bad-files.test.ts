@@ -14,7 +14,7 @@ async function brief(folder: ScratchFolder, quick = false, max = 1_000) {
   return boundedBrief(draft, max, now, async (text) => countTokens(text));
 }
 
-/** For each file, a text of the brief that comes from it. */
+/** For each project file, a text that the brief takes from the file. */
 const FROM = {
   'PROJECT.md': '- Sells tea',
   'state.json': '- Task: Login',

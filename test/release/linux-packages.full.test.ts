@@ -15,7 +15,7 @@ interface Kind {
   readonly name: string;
   readonly tools: readonly string[];
   readonly make: typeof makeDeb;
-  /** Returns the install command. It runs inside the root, where /srv/<version> is the package. */
+  /** Returns the install command. In the test's root file system, the package is at /srv/<version>. */
   readonly install: (version: string) => string;
   readonly version: string;
   readonly remove: string;

@@ -32,7 +32,7 @@ export class WireRelay implements AsyncDisposable {
   readonly #server: Server;
   readonly #repeated = new Map<string, string>();
   trouble: Trouble = () => false;
-  /** Base URL of its pointers, if it differs from its own address. */
+  /** Base URL of the pointers; null if it is the address of this server. */
   publicUrl: string | null = null;
 
   private constructor(server: Server) {

@@ -40,7 +40,7 @@ function frame(opcode: 'text' | 'ping', text: string): Buffer {
   return Buffer.concat([Buffer.from([first, 0x80 | text.length, 0, 0, 0, 0]), Buffer.from(text)]);
 }
 
-/** Writes the data `times` times, as fast as the server reads, until the server closes the connection. */
+/** Writes `part` `times` times, as fast as the server reads. Stops early if the server closes the connection. */
 async function flood(socket: Socket, part: Buffer, times: number): Promise<void> {
   const many = Buffer.concat(Array.from({ length: 1000 }, () => part));
   for (let sent = 0; sent < times && !socket.destroyed; sent += 1000) {

@@ -99,7 +99,7 @@ export class Attacks {
     ]);
   }
 
-  /** Imports another tenant's bundle, intact or damaged. Deletes the imported thread, which has the same id. */
+  /** Imports another tenant's bundle, intact or damaged. Deletes the imported thread, which has the original's id. */
   async import(bundle: Uint8Array, id: string): Promise<void> {
     const kind = (['whole', 'changed', 'cut'] as const)[randomInt(3)]!;
     const body = kind === 'whole' ? bundle : kind === 'cut' ? bundle.subarray(0, -40) : await changed(bundle);

@@ -102,7 +102,7 @@ export class Gauges implements AsyncDisposable {
     };
   }
 
-  /** Returns the memory curve of the current server, for the progress output. */
+  /** Returns the current memory of the server and the latest response times, for the progress output. */
   line(): string {
     const { bytes = 0, pid = 0 } = this.#rss.at(-1) ?? {};
     const p99 = (of: 'relay' | 'bare') => {

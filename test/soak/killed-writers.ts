@@ -93,7 +93,10 @@ export async function killedWriters(pushes: number): Promise<Killed> {
   }
 }
 
-/** Reads the output until the process ends. Returns its error, or null if it was killed. */
+/**
+ * Records the sizes that a writer prints, until its process ends. Calls `onPush` after each push. Returns the error of the
+ * process, or null if it was killed.
+ */
 async function listen(child: Child, ackedSizes: AckedSizes, onPush: () => void): Promise<string | null> {
   try {
     for (;;) {

@@ -126,7 +126,7 @@ function traced(t: TestContext, options: { bytes: number; place?: string; role?:
   };
 }
 
-/** Joins the two lines into which strace splits a call that another thread interrupts, at the place of the second line. */
+/** If another thread interrupts a call, strace prints the call in two lines. Joins them at the place of the second line. */
 function joined(lines: readonly string[]): string[] {
   const begun = new Map<string, string>();
   const whole: string[] = [];

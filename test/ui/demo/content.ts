@@ -4,12 +4,12 @@ import { LOCAL_CALLER } from '../../../src/contract/caller.ts';
 import type { Relay } from '../../../src/contract/relay.ts';
 import type { RelayUnderTest } from '../../http/relay-under-test.ts';
 import { type Dashboard, openDashboard } from '../dashboard.ts';
-import { shownDemoProject } from './project.ts';
+import { createDemoProject } from './project.ts';
 import { fillRuns } from './runs.ts';
 import { fillThread } from './thread.ts';
 import { fillWork } from './work.ts';
 
-/** URLs and ids of the demo content, which tests and screenshots use: one day of a few agents. */
+/** URLs and ids of the demo content, one day of work of a few agents. Tests and screenshots use it. */
 export interface DemoContent {
   readonly thread: string;
   readonly other: string;
@@ -45,7 +45,7 @@ const DAY_MINUTES = 15 * 60;
 export async function openDemo(): Promise<Demo> {
   const began = systemEnv.now() - DAY_MINUTES * 60_000;
   const opened = systemEnv.now();
-  const project = await shownDemoProject();
+  const project = await createDemoProject();
   const dashboard = await openDashboard({
     env: { ...systemEnv, now: () => began + (systemEnv.now() - opened) },
     core: {

@@ -5,7 +5,7 @@ import { dashboardProjects } from '../../../src/app/projects/dashboard-projects.
 import { openProject } from '../../../src/app/projects/project-files.ts';
 
 /** Creates a project in a temporary folder, for the dashboard of the demo. */
-export async function shownDemoProject() {
+export async function createDemoProject() {
   const above = mkdtempSync(join(tmpdir(), 'relay-shown-'));
   const folder = join(above, 'checkout');
   mkdirSync(folder);
