@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { loadConfig } from '../../src/app/config.ts';
 import { openCore } from '../../src/app/store/open-core.ts';
 import { openRelay } from '../../src/app/store/open-relay.ts';
-import { hasOutboxEntries } from '../../src/interfaces/a2a/webhook-outbox.ts';
+import { hasOutboxEntries } from '../../src/interfaces/a2a/outbox-records.ts';
 import { ContextRelay } from '../../src/sdk/context-relay.ts';
 import { type Running, serve, start } from '../channels/programs.ts';
 import { temporaryHome } from '../cli/program.ts';

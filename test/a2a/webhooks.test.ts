@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { webhookPost } from '../../src/app/serve/outbound.ts';
-import { hasOutboxEntries } from '../../src/interfaces/a2a/webhook-outbox.ts';
+import { hasOutboxEntries } from '../../src/interfaces/a2a/outbox-records.ts';
 import { ContextRelay } from '../../src/sdk/context-relay.ts';
 import { serve } from '../channels/programs.ts';
 import { temporaryHome } from '../cli/program.ts';

@@ -10,7 +10,7 @@ import { placeOfPart, type StoragePart, storageParts } from '../../domain/storag
 import { RECOUNT_MS } from '../../domain/usage/storage.ts';
 import { objectOf, shortHash } from '../../engines/cloudflare/objects.ts';
 import { StoreObject, type Stub } from '../../engines/cloudflare/store-object.ts';
-import type { OutboxEntry } from '../../interfaces/a2a/webhook-outbox.ts';
+import type { OutboxEntry } from '../../interfaces/a2a/outbox-records.ts';
 import { RateLimiter } from '../../interfaces/http/rate-limit.ts';
 import { frameSubject, settle } from '../../interfaces/ws/protocol.ts';
 import { a2aProtocol } from '../serve/protocols.ts';

@@ -12,7 +12,7 @@ import { channelStream } from '../../domain/names.ts';
 import type { RelayCore } from '../../domain/relay-core.ts';
 import { objectOf } from '../../engines/cloudflare/objects.ts';
 import type { Stub } from '../../engines/cloudflare/store-object.ts';
-import { outboxEntries } from '../../interfaces/a2a/webhook-outbox.ts';
+import { outboxEntries } from '../../interfaces/a2a/outbox-records.ts';
 import { createHttpApp } from '../../interfaces/http/app.ts';
 import { browserPolicy } from '../../interfaces/http/browser-guard.ts';
 import { keyAuthenticator, openAuthenticator } from '../../interfaces/http/callers.ts';

@@ -1,7 +1,7 @@
 import { lazily } from '../../base/lazily.ts';
 import type { RelayCore } from '../../domain/relay-core.ts';
 import { storeSecret } from '../../domain/store-secret.ts';
-import { hasOutboxEntries, type OutboxEntry } from '../../interfaces/a2a/webhook-outbox.ts';
+import { hasOutboxEntries, type OutboxEntry } from '../../interfaces/a2a/outbox-records.ts';
 import type { WebhookPost } from '../../interfaces/a2a/webhooks.ts';
 import type { LogEvent } from '../../interfaces/http/deps.ts';
 import type { McpHttpOptions } from '../../interfaces/mcp/http.ts';

@@ -43,8 +43,8 @@ import { eventResponse } from '../event-response.ts';
 import type { Authenticate } from '../protocol.ts';
 import { relayAgent } from './agent.ts';
 import { agentCard, findAgent, RELAY_AGENT } from './card.ts';
+import { type OutboxEntry, outboxEntries } from './outbox-records.ts';
 import { TaskService } from './task-service.ts';
-import { type OutboxEntry, outboxEntries } from './webhook-outbox.ts';
 import { Webhooks, type WebhooksOptions } from './webhooks.ts';
 
 interface A2AOptions extends WebhooksOptions {

@@ -4,6 +4,7 @@ import { RequestMalformedError } from '@a2a-js/sdk/errors';
 import { uuid } from '../../base/ids.ts';
 import { A2A_WEBHOOKS, WEBHOOK_TIME_MS } from '../../base/limits.ts';
 import { pause } from '../../base/pause.ts';
+import { outboxOf } from './outbox-records.ts';
 import {
   changes,
   isOver,
@@ -15,7 +16,6 @@ import {
   type Webhook,
 } from './task-record.ts';
 import type { TaskService } from './task-service.ts';
-import { outboxOf } from './webhook-outbox.ts';
 
 /**
  * Delay in ms before the first retry of a failed notification about a task's end. Each further delay is four

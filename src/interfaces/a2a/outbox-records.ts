@@ -9,9 +9,7 @@ import { allRecords, recordsOf } from '../../domain/records.ts';
  */
 const INDEX = 'sys.a2a/';
 
-/**
- * An entry of the outbox, with which another server can notify the webhooks of a task if this server stops.
- */
+/** A stored record, with which another server can notify the webhooks of a task (`webhooks.ts`) if this server stops. */
 export interface OutboxEntry {
   readonly task: string;
   /** Caller that added the webhook. */
