@@ -218,10 +218,8 @@ export const SECTIONS: Sections = {
       ask: 'Ask a person a question and wait for the answer',
       approve: 'Answer the questions that pipelines and agents have asked',
     }),
-    ...verbs(() => import('./commands/bridge.ts'), {
-      agents: 'List agents: what they work on and how they can be reached',
-    }),
     ...verbs(() => import('./commands/agents.ts'), {
+      agents: 'List agents: what they work on and how they can be reached',
       send: 'Send a message to an agent by name, and wake it',
       conversations: 'List the conversations of agents, or show one',
       claim: 'Claim files, so that other agents know that you work on them',

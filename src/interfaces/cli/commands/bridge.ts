@@ -6,10 +6,10 @@ import type { Agent } from '../../../contract/agents.ts';
 import { DONE_CHANNEL, PIPELINE_CHANNEL } from '../../../contract/tasks.ts';
 import { answerCommand, badUsage, defineCommand, refusal } from '../command.ts';
 import type { RunnerSpec } from '../host.ts';
-import { moment, oneOf, parseCount, parseMilliseconds, plural, printable, span } from '../human.ts';
+import { moment, oneOf, parseCount, parseMilliseconds, printable } from '../human.ts';
 import { type Io, interruption } from '../io.ts';
 import { openPayload, readAllText, textOrFile, warnOfEncryption } from '../payload.ts';
-import { REACH } from './agents.ts';
+import { agentLine } from './agents.ts';
 import { printAnswer, taskLine } from './task.ts';
 
 const start = defineCommand({
@@ -250,95 +250,4 @@ const status = answerCommand({
   exit: ({ bridges }) => (bridges.some(({ alive }) => alive) ? 0 : 1),
 });
 
-const agents = defineCommand({
-  details: `Sessions get messages (relay send), bridges take tasks (relay bridge send), followers read an inbox. The list
-says when a session gets a message: at once (it can be woken), at its next turn, or when it starts. If your relay runs on another machine, run relay agents --watch on this
-machine to wake the sessions here.`,
-  flags: {
-    all: { help: 'also list sessions that have ended' },
-    watch: { help: 'wake the sessions on this machine when messages arrive, until Ctrl-C' },
-  },
-  examples: `
-    relay agents  # list who is there, what each works on, and how each can be reached
-    relay agents --watch  # wake the sessions of this machine`,
-  async run({ io, host, flags, open }) {
-    const { relay } = await open();
-    if (flags.watch) {
-      using stop = interruption();
-      if (io.interactive && !io.json)
-        io.note('waking the sessions of this machine when messages arrive; Ctrl-C to stop');
-      await host.agents.watch(relay, stop.signal, ({ name, route }) => {
-        if (route !== null)
-          io.print(`${new Date().toTimeString().slice(0, 8)} ${printable(name)} woken by ${route}`);
-      });
-      return;
-    }
-    const listed = await host.agents.present(await relay.agents.list());
-    const agents = listed.agents.filter(({ kind, alive }) => flags.all || kind !== 'session' || alive);
-    io.result(
-      { agents },
-      () =>
-        agents.map((agent) => (agent.session ? sessionLine(io, agent) : agentLine(io, agent))).join('\n') ||
-        io.typed(
-          'no agents; connect one with: relay install claude, or: relay bridge start --exec "claude -p"',
-        ),
-    );
-  },
-});
-
-/**
- * Formats a session: one line with its state, and one line for each further fact, such as what it works on.
- */
-function sessionLine(
-  io: Io,
-  { name, state, last_seen, session, unread = 0, held = 0, claims = [] }: Agent,
-): string {
-  const { client, folder, machine, reach, works_on, waiting_for } = session!;
-  const paint = {
-    working: io.style.green,
-    idle: io.style.green,
-    stuck: io.style.yellow,
-    silent: io.style.dim,
-  };
-  const life = paint[state!]((state === 'silent' ? 'ended' : state === 'stuck' ? 'waits' : state!).padEnd(8));
-  const seen = `seen ${span(Date.now() - Date.parse(last_seen!))} ago`;
-  const where = `${client} · ${printable(folder)} on ${printable(machine)} · ${REACH[reach]}`;
-  const notes = [
-    ...(waiting_for ? [io.style.yellow(`waits for a person: ${printable(waiting_for)}`)] : []),
-    ...(works_on ? [`works on: ${printable(works_on)}`] : []),
-    ...(claims.length > 0 ? [`holds ${claims.map(printable).join(', ')}`] : []),
-    ...(unread > 0 ? [`${plural(unread, 'message')} not shown yet`] : []),
-    ...(held > 0
-      ? [
-          io.style.yellow(
-            `${held} of them held; allow a sender with: relay inbox --as ${printable(name)} --allow NAME`,
-          ),
-        ]
-      : []),
-  ];
-  const line = `${printable(name).padEnd(20)} ${life} ${where}  ${io.style.dim(seen)}`;
-  return [line, ...notes.map((note) => `  ${note}`)].join('\n');
-}
-
-/** Formats an agent as one line, and each of its stuck tasks as one more line. */
-function agentLine(io: Io, agent: Agent): string {
-  const { name, kind, alive, last_seen, bridge, channels } = agent;
-  const seen = last_seen === null ? 'never' : `${span(Date.now() - Date.parse(last_seen))} ago`;
-  const life = alive === null ? 'follows ' : alive ? io.style.green('alive   ') : io.style.red('silent  ');
-  const what =
-    kind === 'follower' || !bridge
-      ? channels.map(printable).join(', ')
-      : `${bridge.runner} ${printable(bridge.target)} · ${printable(bridge.task_channel)} · ${bridgeLoad(bridge)}`;
-  const line = `${printable(name).padEnd(20)} ${life} ${what}  ${io.style.dim(`seen ${seen}`)}`;
-  const stuck = Object.entries(bridge?.stuck ?? {}).map(
-    ([task, why]) => `  ${io.style.yellow('stuck')} ${task}  ${printable(why)}`,
-  );
-  return [line, ...stuck].join('\n');
-}
-
-function bridgeLoad({ running, concurrency, done, failed }: NonNullable<Agent['bridge']>): string {
-  const now = running.length === 0 ? 'idle' : `${running.length} of ${concurrency} running`;
-  return `${now}, ${plural(done, 'task')} done${failed > 0 ? `, ${failed} failed` : ''}`;
-}
-
-export const commands = { start, send, list, status, agents };
+export const commands = { start, send, list, status };
