@@ -45,7 +45,10 @@ export function loadConfig(env: Environment, flags: { home?: string; url?: strin
       models: options.models,
       timeoutMs: options.model_timeout * 1000,
     },
-    /** URL of the server to use instead of the local store, or null. */
+    /**
+     * URL of the server to use instead of the local store, or null. `relay tee` uses it only if it comes from --url, and
+     * `relay mcp wrap` never, so that outputs do not leave this machine because of CONTEXTRELAY_URL.
+     */
     remote: remoteUrl(flags.url, env.CONTEXTRELAY_URL),
     apiKey: env.CONTEXTRELAY_API_KEY || null,
     /** Name of the agent that runs this process, or null. */
