@@ -56,7 +56,7 @@ interface CardOptions {
   readonly keys: boolean;
 }
 
-/** Builds the agent card, which is the same for every client. */
+/** Builds the agent card. It does not depend on the caller. */
 export function agentCard(agent: AgentEntry, o: CardOptions): AgentCard {
   const url = `${o.base}/a2a/${encodeURIComponent(agent.name)}`;
   const bindings = ['JSONRPC', 'HTTP+JSON'].map((protocolBinding) => ({

@@ -132,8 +132,8 @@ function versionOf(c: Context): string | undefined {
 }
 
 /**
- * Serves the agent card. It needs no API key, because clients learn from the card that they need one. Clients
- * that name A2A 0.3 or request `agent.json` get the card in the format of that version.
+ * Serves the agent card. It needs no API key, because clients learn from the card that they need one. Clients that
+ * name A2A 0.3, or request `agent.json` without a version, get a card that also has the fields of A2A 0.3.
  */
 async function cardResponse(
   c: Context,
@@ -322,7 +322,8 @@ function checkMediaType(c: Context): void {
 }
 
 /**
- * Returns the media type of an HTTP+JSON response: that of the request, because revisions of A2A 1.0 differ.
+ * Returns the media type of an HTTP+JSON response. Revisions of A2A 1.0 differ, so a client that sends or accepts the
+ * A2A media type gets it, and any other client gets `application/json`.
  */
 function answerType(c: Context): string {
   const accepted = (c.req.header('accept') ?? '').split(',').map(mediaType);
@@ -382,8 +383,8 @@ async function untilKeyEnds(
 }
 
 /**
- * Sends spaces while a response takes minutes, because proxies close idle connections. JSON parsers ignore
- * them.
+ * Sends spaces until a slow response is ready, because proxies close idle connections. JSON parsers ignore the
+ * spaces.
  */
 async function withHeartbeat(answer: Promise<Response>): Promise<Response> {
   const settled = new AbortController();
@@ -424,8 +425,8 @@ async function* streamFailingWith(events: AsyncIterable<unknown>, fail: (error: 
 }
 
 /**
- * Converts an error to an A2A error. An unexpected error is logged, and its details are hidden from the
- * client.
+ * Converts an error for the client. Server errors are logged. The client does not get the details of an unexpected
+ * error.
  */
 function translate(error: unknown, onError: (error: unknown) => void): unknown {
   if (error instanceof A2AError) return error;

@@ -83,11 +83,11 @@ export async function pushTurn(
 function turnText({ message, task }: Turn): string {
   const before: string[] = [];
   let chars = 0;
-  for (const said of task?.history.toReversed() ?? []) {
-    const text = taskText(said);
+  for (const earlier of task?.history.toReversed() ?? []) {
+    const text = taskText(earlier);
     chars += text.length;
     if (chars > ENVELOPE_PAYLOAD_BYTES) break;
-    before.unshift(`${said.role === Role.ROLE_AGENT ? 'You' : 'The sender'}: ${text}`);
+    before.unshift(`${earlier.role === Role.ROLE_AGENT ? 'You' : 'The sender'}: ${text}`);
   }
   if (before.length === 0) return taskText(message);
   return `Earlier in this task:\n\n${before.join('\n\n')}\n\nNow the sender says:\n\n${taskText(message)}`;

@@ -18,8 +18,8 @@ import { type AnsweredArtifact, type PartRecord, type TaskRecord, threadOf, turn
 type Outcome = Pick<TaskRecord, 'state' | 'note' | 'said' | 'artifact' | 'artifacts' | 'direct'>;
 
 /**
- * Stores the result of a task as artifacts in its thread, and returns the new state. Repeating a call with
- * the same result changes nothing.
+ * Stores the result of a task as artifacts in the task's thread, appends an event, and returns the new state of the
+ * task. If the call is repeated, the artifacts are not stored again.
  */
 export async function recordResult(
   record: TaskRecord,
@@ -78,8 +78,8 @@ async function publicPointer(id: string, relay: Relay): Promise<string> {
 }
 
 /**
- * Stores an answer in A2A JSON, with pointers in place of large and binary parts. The contents of its
- * artifacts also go into the task's thread. Repeating a call with the same answer changes nothing.
+ * Stores an answer in A2A JSON, with pointers in place of large and binary parts. The contents of its artifacts also
+ * go into the task's thread. If the call is repeated, neither parts nor artifacts are stored again.
  */
 async function recordAnswer(record: TaskRecord, text: string, relay: Relay): Promise<Outcome> {
   let answer: AgentAnswer | null;

@@ -136,7 +136,10 @@ export function threadOf({ context_id, thread_id = context_id }: TaskRecord): st
   return thread_id;
 }
 
-/** Returns `next`. If the state has changed, the state of `before` is added to its `steps`. */
+/**
+ * Returns `next`. If the state of the task has changed, the state of `before` is appended to the earlier states
+ * (`steps`).
+ */
 export function nextStep(before: TaskRecord, next: TaskRecord): TaskRecord {
   const { state, at, note, said, turn, steps = [], artifacts = [] } = before;
   if (next.state === state && next.at === at) return next;

@@ -124,8 +124,8 @@ export class TaskService {
     const working = await this.change(id, (now) => {
       if (now.at !== record.at || !isWaiting(now)) return null;
       const { note: _note, said: _said, ...rest } = now;
-      const said = newestMessages([...history.slice(1), light]);
-      return { ...rest, state: 'working', at: this.#now(), turn, asked: digest, history: said };
+      const newest = newestMessages([...history.slice(1), light]);
+      return { ...rest, state: 'working', at: this.#now(), turn, asked: digest, history: newest };
     });
     if (turnOf(working) === turn) {
       await this.relay.threads.record(thread_id, 'a2a.task.continued', { task_id: id, turn });
@@ -136,7 +136,7 @@ export class TaskService {
     throw new UnsupportedOperationError('Another client has already answered this task.');
   }
 
-  /** Returns the task, updated with its result if one has arrived. */
+  /** Returns the task in its current state, with its result if one has arrived. */
   async find(id: string): Promise<TaskRecord> {
     const stored = /^[0-9a-f-]{36}$/.test(id) ? await this.#get(id) : null;
     if (!stored) throw new TaskNotFoundError(`Task not found: ${id}`);
@@ -217,8 +217,8 @@ export class TaskService {
   }
 
   /**
-   * Updates a task with its result, if there is one. Reads the task itself, not only its receipts: receipts
-   * are write-behind, and a crash may lose them.
+   * Updates a task with its result. Without a result, sets its state to `working` once the agent has pulled it. Reads
+   * the task itself, not only its receipts: receipts are write-behind, and a crash may lose them.
    */
   async #current(record: TaskRecord, revision: number): Promise<TaskRecord> {
     if (isOver(record) || isWaiting(record)) return record;
@@ -252,8 +252,8 @@ export class TaskService {
   }
 
   /**
-   * Finds the task of a message that version 0.1.0 accepted, by message id and thread, which are all that it
-   * stored.
+   * Finds the task of a message that version 0.1.0 accepted. That version stored only the thread of each message id,
+   * so this finds the task in that thread whose message has the same text.
    */
   async #findLegacyTask({ name }: AgentEntry, message: Message): Promise<TaskRecord | null> {
     const thread = await this.#conversations.legacyThread(name, message.messageId);

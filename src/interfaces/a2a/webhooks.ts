@@ -55,8 +55,8 @@ export class Webhooks {
   readonly #o: WebhooksOptions;
   readonly #defer: (work: () => Promise<unknown>) => void;
   /**
-   * Tasks with a follower, by id. The value is null, or a function that starts a new follower after the
-   * current one: it is set by a call of `follow` meanwhile, because the current follower may be about to end.
+   * Tasks with a follower, by id. If `follow` is called again for a task, the value becomes a function that starts a
+   * new follower after the current one, which may be about to end. Otherwise the value is null.
    */
   readonly #followed = new Map<string, (() => void) | null>();
 
@@ -75,31 +75,31 @@ export class Webhooks {
   }
 
   /**
-   * Adds a webhook to a task. `shown` is the task as the client got it: the webhook gets only later states.
+   * Adds a webhook to a task. `sent` is the task as the client got it: the webhook gets only later states.
    */
   async add(
     config: TaskPushNotificationConfig,
     version: string,
-    shown: TaskRecord,
+    sent: TaskRecord,
     tasks: TaskService,
   ): Promise<TaskPushNotificationConfig> {
     const { core, caller, base } = tasks;
     const id = config.id || uuid(core.deps.env);
-    const { state, at } = shown;
+    const { state, at } = sent;
     const webhook: Webhook = {
       config: { ...config, id },
       version,
       key: caller.keyId,
       knows: { state, at },
     };
-    await outboxOf(core.deps, caller, base).add(shown.id);
-    await tasks.change(shown.id, (now) => {
+    await outboxOf(core.deps, caller, base).add(sent.id);
+    await tasks.change(sent.id, (now) => {
       const others = now.webhooks.filter((one) => one.config.id !== id);
       if (others.length >= A2A_WEBHOOKS)
         throw new RequestMalformedError(`A task may have at most ${A2A_WEBHOOKS} webhooks.`);
       return { ...now, webhooks: [...others, webhook] };
     });
-    this.follow(shown, tasks);
+    this.follow(sent, tasks);
     return webhook.config;
   }
 

@@ -102,7 +102,7 @@ export interface AgentSession {
 
 /** Operations on the local store as a whole. */
 export interface StoreHost {
-  /** Address of the configured NATS cluster, including its password. Null if the home folder is the store. */
+  /** Address of the configured NATS cluster, including its password. Null if the data is in the home folder. */
   readonly engine: string | null;
   open(): Promise<LocalStore>;
   /**
@@ -219,9 +219,9 @@ export interface ProjectHost {
   /** Opens the project in this folder, even if it has no project files yet. */
   open(folder: string, o?: ProjectOptions): Promise<Project>;
   /**
-   * Creates the folder if it is missing, and opens it as a new project. `files` names a subfolder for the
-   * project files. By default they are in the folder itself, or in .relay if another program uses their
-   * names.
+   * Creates the folder if it is missing, and opens it as a new project. `files` names a subfolder for the project
+   * files. By default they are in the folder itself, or in .relay if the folder has files of another program with the
+   * same names.
    */
   create(folder: string, o: ProjectOptions & { readonly files?: string }): Promise<Project>;
   /**
@@ -290,11 +290,15 @@ export interface AgentHost {
   /** Registers the session that runs a hook as an agent, and returns access to its messages and claims. */
   attend(session: HookedSession): Promise<Attendance>;
   /**
-   * Waits for messages of a session, in a process through which senders wake it. Yields when messages may
-   * wait. Ends when the session has ended or has a better route, or when a newer process waits for it.
+   * Lets senders wake a session through this process, which waits for the session's messages. Yields when there may
+   * be messages. Ends if the session has ended or can be woken in a better way, or if a newer process waits for its
+   * messages.
    */
   wakeCalls(session: Pick<HookedSession, 'client' | 'session'>): AsyncIterable<void>;
-  /** Stores the agent name of a client in a folder or, if the folder is null, in all folders of the user. */
+  /**
+   * Sets the agent name that sessions of a client get in a folder or, if the folder is null, in all folders of the
+   * user.
+   */
   chooseName(client: string, folder: string | null, name: string): Promise<void>;
   /** Wakes sessions on this machine whenever messages arrive, until `stop` aborts. */
   watch(relay: Relay, stop: AbortSignal, onWoken: (woken: Woken) => void): Promise<void>;
@@ -497,9 +501,7 @@ export interface ServerControl {
    * machine can reach it.
    */
   exposedAs(o: ServeOptions): string | null;
-  /**
-   * Returns the NATS cluster that a server with these options uses, or null if the home folder is the store.
-   */
+  /** Returns the NATS cluster that a server with these options uses, or null if the data is in the home folder. */
   cluster(o: ServeOptions): Cluster | null;
   /** Creates an admin API key if the store has none. Returns null if the store already has one. */
   firstKey(o: ServeOptions): Promise<CreatedKey | null>;
@@ -533,7 +535,7 @@ export interface Cluster {
 export interface ServeOptions {
   readonly host: string;
   readonly port: number;
-  /** Address of the cluster that stores the data. Without it, the home folder is the store. */
+  /** Address of the NATS cluster that stores the data. By default, the data is in the home folder. */
   readonly engine?: string;
   /** File that contains the address of the cluster. */
   readonly engineFile?: string;
@@ -574,7 +576,7 @@ export interface RunningServer {
   readonly started_at: string;
   /** Path of the log file. Null if the server runs at a terminal. */
   readonly log: string | null;
-  /** Address of the cluster without the password. Null if the home folder is the store. */
+  /** Address of the cluster without the password. Null if the data is in the home folder. */
   readonly engine?: string | null;
 }
 

@@ -2,8 +2,8 @@ import type { Readable, Writable } from 'node:stream';
 import { asTyped } from './as-typed.ts';
 
 /**
- * Marks escape characters in our own output. It contains a random number, so that texts from others cannot
- * contain it. On output it becomes the real escape character, and any other escape character is made visible.
+ * Marks escape characters in our own output. It contains a random number, so that texts from others cannot contain
+ * it. On output it becomes the real escape character. At a terminal, any other escape character is made visible.
  */
 export const ESCAPE = `\u001b${Math.random().toString(36).slice(2)};`;
 

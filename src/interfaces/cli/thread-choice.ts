@@ -76,7 +76,7 @@ export async function findThread(threads: ThreadsApi, word: string): Promise<str
   const text = word.trim();
   if (isUuid(text)) return text.toLowerCase();
   const byId = /^[0-9a-f-]{1,35}$/i.test(text)
-    ? (await threads.list({ prefix: text, limit: SHOWN + 1 })).threads
+    ? (await threads.list({ prefix: text, limit: MATCHES_LISTED + 1 })).threads
     : [];
   const found = byId.length > 0 ? byId : await byName(threads, text);
   if (found.length === 1) return found[0]!.thread_id;
@@ -86,15 +86,15 @@ export async function findThread(threads: ThreadsApi, word: string): Promise<str
   throw ambiguous(text, 'threads', lines);
 }
 
-/** Maximum number of matching threads that an error lists. */
-const SHOWN = 8;
+/** Maximum number of matching threads or artifacts that an error lists. */
+const MATCHES_LISTED = 8;
 
 async function byName(threads: ThreadsApi, name: string): Promise<ThreadItem[]> {
   const found: ThreadItem[] = [];
   if (name === '') return found;
   for await (const thread of everyItem('threads', (o) => threads.list(o))) {
     if (thread.name === name) found.push(thread);
-    if (found.length > SHOWN) break;
+    if (found.length > MATCHES_LISTED) break;
   }
   return found;
 }
@@ -128,9 +128,9 @@ export async function findArtifact(threads: ThreadsApi, thread: string, word: st
 }
 
 function ambiguous(word: string, what: string, fitting: readonly string[]): RelayError {
-  const shown = [...fitting.slice(0, SHOWN), ...(fitting.length > SHOWN ? ['…'] : [])];
+  const listed = [...fitting.slice(0, MATCHES_LISTED), ...(fitting.length > MATCHES_LISTED ? ['…'] : [])];
   return badUsage(
-    `"${word}" matches several ${what}:\n${shown.map((line) => `  ${line}`).join('\n')}`,
+    `"${word}" matches several ${what}:\n${listed.map((line) => `  ${line}`).join('\n')}`,
     'Use more characters of the id.',
   );
 }

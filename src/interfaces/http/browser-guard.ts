@@ -42,9 +42,9 @@ export interface RequestHead {
 }
 
 /**
- * Rejects requests that a browser sends for a web page of another site. The browser sets the headers Host,
- * Origin and Sec-Fetch, and the page cannot change them, so a foreign name in one of them gives it away. This
- * also stops DNS rebinding.
+ * Rejects requests that a browser sends for a web page of another site. The browser sets the headers Host, Origin and
+ * Sec-Fetch, and the page cannot change them, so a foreign name in one of them reveals such a request. This also
+ * stops DNS rebinding.
  */
 export function guardBrowser(request: RequestHead, policy: BrowserPolicy): void {
   const host = request.header('host');

@@ -46,7 +46,8 @@ export function eventRoutes(serve: Serve, deps: HttpDeps): void {
     );
   });
 
-  // Upgrades do not reach this handler, so the upgrade is missing in the request. Report a wrong query first.
+  // WebSocket upgrades do not reach this handler, so answer that the request must be an upgrade. Report a wrong query
+  // first.
   const upgrade = async (_relay: Relay, c: Context): Promise<Response> => {
     const options = checkQuery(c);
     const name = percentDecoded(c.req.path.replace(/^(?:\/v1)?\/ws\/?/, ''));

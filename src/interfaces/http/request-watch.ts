@@ -19,7 +19,8 @@ export const WHOLE_BODY_BYTES = 1024 * 1024;
 type Answer = Response | Promise<Response>;
 
 /**
- * Wraps the request handler. It rejects requests from foreign pages, answers preflights, and records metrics.
+ * Wraps the request handler. Assigns a request id, rejects requests from foreign pages, answers preflights, adds CORS
+ * headers, and records each response for logs and metrics.
  */
 export function watchRequests(
   deps: HttpDeps,
@@ -202,7 +203,7 @@ function errorBody(error: RelayError): object {
 }
 
 /**
- * Returns whether a part of the request body may be unread. Such a connection cannot be reused and must be
+ * Returns whether a part of the request body may be unread. If so, the connection cannot be reused and must be
  * closed.
  */
 function mayBeUnread(request: Request): boolean {

@@ -137,7 +137,10 @@ async function openFor(context: ToolContext, verb: Verb) {
   return context.open();
 }
 
-/** Calls `changed` on each change of a channel or thread until the signal aborts. Pointers never change. */
+/**
+ * Calls `changed` on each new message of a channel or each change of a thread's state, until the signal aborts.
+ * Pointers never change.
+ */
 async function watchResource(
   uri: string,
   context: ToolContext,

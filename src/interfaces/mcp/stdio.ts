@@ -14,7 +14,10 @@ interface StdioOptions extends Omit<McpServerOptions, 'subscribe'> {
   readonly stdout: NonNullable<Streams[1]>;
 }
 
-/** Serves one client over stdio. Resolves when the client has closed stdin and all requests are answered. */
+/**
+ * Serves one client over stdio. Resolves when the client has closed stdin and the pending requests are answered or
+ * timed out.
+ */
 export function serveMcpStdio(context: ToolContext, o: StdioOptions): Promise<void> {
   const wire = new StdioServerTransport(o.stdin, o.stdout, { maxBufferSize: MCP_MESSAGE_BYTES });
   const trackRequest = answerBeforeClose(wire, o);
@@ -71,8 +74,9 @@ function followListening(message: JSONRPCMessage, watches: Watches): void {
 const CLOSE_TIMEOUT_MS = 1_000;
 
 /**
- * Delays closing until all requests are answered. Otherwise the library would drop requests of a shell pipe
- * that closes stdin at once. The returned function must be called with every incoming message.
+ * Delays closing until all requests are answered, for at most `CLOSE_TIMEOUT_MS`. Otherwise the library would drop
+ * requests of a shell pipe that closes stdin at once. The returned function must be called with every incoming
+ * message.
  */
 function answerBeforeClose(wire: StdioServerTransport, { stdin, stdout }: StdioOptions) {
   const open = new Set<RequestId>();

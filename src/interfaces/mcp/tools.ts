@@ -21,8 +21,8 @@ export const TOOLS: readonly Tool[] = [
 ];
 
 /**
- * Groups of tools that are off by default. `relay mcp --tools NAME` adds a group. The group `resources` has
- * no tools of ours, but some clients add their own to every prompt if a server offers resources.
+ * Groups of tools that are off by default. `relay mcp --tools NAME` adds a group. The group `resources` has no tools
+ * of ours, but some clients add their own tools to every prompt if a server offers resources.
  */
 export const TOOL_GROUPS: { readonly [group: string]: readonly Tool[] } = {
   agents: AGENT_TOOLS,

@@ -10,9 +10,9 @@ interface ParseError extends Error {
 }
 
 /**
- * Accepts WebSocket requests with raw UTF-8 in the path, in which some clients send channel names and which
- * Node's HTTP parser rejects. Percent-encodes the path and parses the request again. Any other request that
- * cannot be parsed gets Node's error.
+ * Accepts WebSocket requests with raw UTF-8 in the path. Some clients send channel names in this form, but Node's
+ * HTTP parser rejects it. Percent-encodes the path and parses the request again. Any other request that cannot be
+ * parsed gets Node's error.
  */
 export function acceptRawPaths(server: Server, upgrade: Upgrade): void {
   const handled = new WeakSet<Duplex>();

@@ -53,7 +53,7 @@ function list({ index }: Guides, { style, interactive, width: columns }: Io): st
     .join('\n\n');
 }
 
-/** Removes comments, which prepare the commands of a guide for its test. */
+/** Removes HTML comments from a guide. They are instructions for the test that runs the guide's commands. */
 function withoutComments(markdown: string): string {
   return markdown.replace(/<!--[\s\S]*?-->\n*/g, '');
 }

@@ -132,7 +132,7 @@ two reminders of the stop hook (30), or off. The hook wait ends with the exit co
       io.stderr.write(`relay hook: ${(error as Error).message}\n`);
     }
     io.stdout.write(renderAnswer(client, event, answer));
-    await answer.shown?.().catch(() => {});
+    await answer.confirm?.().catch(() => {});
     // Update the session index in the background: the session need not wait for it. The only possible error
     // is a broken configuration, which the hook has already reported.
     if (event === 'session-start') await host.indexSessions(io.cwd).catch(() => {});
@@ -149,8 +149,8 @@ const INPUT_MS = 1_000;
 type HookInput = Readonly<ReturnType<typeof hookInput>>;
 
 /**
- * Reads the input that a client sends to its hook on stdin. Clients and their versions differ, so any field may be
- * missing.
+ * Picks the known fields of the JSON that a client sends to its hook on stdin. Clients and their versions differ, so
+ * any field may be missing.
  */
 function hookInput(fields: JsonObject) {
   const text = (name: string) => {
@@ -245,7 +245,7 @@ interface HookAnswer {
   /** File that our OpenCode plugin watches: it changes when messages wait. */
   readonly wakeMark?: string;
   /** Records that the client got the text. Called after the answer was written. */
-  shown?(): Promise<void>;
+  confirm?(): Promise<void>;
 }
 
 function combined(context: HookAnswer, attended: HookAnswer): HookAnswer {
@@ -266,9 +266,9 @@ async function waitForMessages(client: HookClient, input: HookInput, program: Pr
   const { io, host } = program;
   if (session === null || subAgent || io.env.CLAUDE_CODE_ENTRYPOINT !== 'cli') return EXIT.ok;
   for await (const _ of host.agents.wakeCalls({ client, session })) {
-    const { context, shown } = await attendSession(client, 'wake', input, { ...program, project: null });
+    const { context, confirm } = await attendSession(client, 'wake', input, { ...program, project: null });
     if (context) io.stdout.write(context);
-    await shown?.().catch(() => {});
+    await confirm?.().catch(() => {});
     if (context) return EXIT_REWAKE;
   }
   return EXIT.ok;
@@ -302,7 +302,7 @@ async function warnBeforeEdit(
     return {
       context: text,
       message: text,
-      shown: async () => {
+      confirm: async () => {
         await attended.warn(fresh);
         await attended[Symbol.asyncDispose]();
       },
@@ -354,7 +354,7 @@ async function attendSession(
           ? `relay: Messages of unknown senders wait for this session: ${ask}. To show the messages of one of them: ${io.typed(`relay inbox --as ${name} --allow NAME`)}`
           : undefined,
       ...(client === 'opencode' ? { wakeMark } : {}),
-      shown: async () => {
+      confirm: async () => {
         // The client shows these messages in a later prompt. Until its next hook confirms them, they are only
         // sent.
         if (event === 'wake')
@@ -370,8 +370,8 @@ async function attendSession(
 }
 
 /**
- * Formats the answer as the JSON that the client expects. An empty answer becomes an empty text, except for
- * Gemini CLI, which requires JSON.
+ * Formats the answer as the JSON that the client expects. An empty answer becomes an empty text, or `{}` for Cursor
+ * and for Gemini CLI, which requires JSON.
  */
 function renderAnswer(client: HookClient, event: HookEvent, answer: HookAnswer): string {
   const { context, message, reason, wakeMark } = answer;
@@ -514,8 +514,8 @@ async function saveBeforeCompaction(project: Project, input: HookInput, client: 
 }
 
 /**
- * Returns a reminder to sync if work was done since the last sync and the last reminder is older than the
- * interval.
+ * Returns a reminder to sync if work was done since the last sync, and both the last sync and the last reminder are
+ * older than the reminder interval.
  */
 async function remindOfSync(project: Project, input: HookInput, { typed, env }: Io): Promise<HookAnswer> {
   const gap = reminderGap(env.RELAY_REMINDER);

@@ -156,10 +156,10 @@ async function runForMessage(
     stdio: ['pipe', passed(io.stdout), 'pipe'],
   });
   child.stdout?.on('data', (chunk: Uint8Array) => io.stdout.write(chunk));
-  let said = '';
+  let stderr = '';
   child.stderr?.on('data', (chunk: Uint8Array) => {
     io.stderr.write(chunk);
-    said = (said + Buffer.from(chunk).toString()).slice(-LAST_CHARS);
+    stderr = (stderr + Buffer.from(chunk).toString()).slice(-LAST_CHARS);
   });
   const ended = once(child, 'exit') as Promise<[code: number | null]>;
   // The command may end without reading its input. Then writing fails with EPIPE, which is no error here.
@@ -168,7 +168,7 @@ async function runForMessage(
   await fed;
   if (code === 0) return null;
   const failure = code === null ? 'was ended by a signal' : `ended with exit code ${code}`;
-  return { failure, lines: said.trim().split('\n').slice(-LAST_LINES).join('\n') };
+  return { failure, lines: stderr.trim().split('\n').slice(-LAST_LINES).join('\n') };
 }
 
 /**

@@ -334,8 +334,8 @@ const validate = defineCommand({
 });
 
 /**
- * Finds problems that depend on more than the file: missing programs, models without a price, and wrong
- * inputs of pipelines that it uses.
+ * Finds problems that depend on more than the file: missing programs, models without a price, and errors and wrong
+ * inputs of the pipelines that the file uses.
  */
 function outsideProblems(file: PipelineFile, pipeline: Pipeline, work: AgentWork | null): Problem[] {
   const yaml = readYaml(file.text);
@@ -491,14 +491,14 @@ async function estimateSteps(
     if (used) rows.push(...(await estimateSteps(used, host, work, `${step}/`, calls.most)));
     if (agent.kind !== 'provider') continue;
     const { tokens } = await host.program.countTokens(`${agent.system ?? ''}\n${prompt}`);
-    const shown = tokens + context.length * PREVIEW_TOKENS;
+    const promptTokens = tokens + context.length * PREVIEW_TOKENS;
     const most = {
-      input: (shown + (pulls.tokens ?? PULL_TOKENS)) * calls.most,
+      input: (promptTokens + (pulls.tokens ?? PULL_TOKENS)) * calls.most,
       output: (agent.max_tokens ?? ANSWER_TOKENS) * calls.most,
     };
     const model = work.model({ provider: agent.provider, model: agent.model, baseUrl: agent.base_url }).name;
     const cost = priceOf(work.prices, model, { input_tokens: most.input, output_tokens: most.output });
-    rows.push({ ...row, model, least: { input: shown * calls.least }, most, cost });
+    rows.push({ ...row, model, least: { input: promptTokens * calls.least }, most, cost });
   }
   return rows;
 }

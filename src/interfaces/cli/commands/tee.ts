@@ -109,8 +109,9 @@ const GEMINI_SHELL =
   /^<untrusted_context>\nOutput: (.*?)(?:\nExit Code: (\d+))?(?:\nProcess Group PGID: \d+)?\n<\/untrusted_context>$/s;
 
 /**
- * Answers the hook that a client runs after each tool call: `relay tee hook claude`. The answer replaces a
- * long result by an excerpt. It is empty if the result fits the budget or is not text.
+ * Answers the hook that a client runs after each tool call: `relay tee hook claude`. The answer replaces a long
+ * result by an excerpt. An empty answer leaves the result unchanged: if it fits the budget, is not text or was
+ * pulled.
  */
 async function answerHook(
   client: string,
@@ -125,18 +126,18 @@ async function answerHook(
   const [, text = result, exit] = GEMINI_SHELL.exec(result) ?? [];
   const name = tool_input?.command ?? String(tool_name).replace(/^mcp_+(\w+?)_+/, 'mcp $1_');
   const budget = OUTPUT_TOKENS.default;
-  const shown = await host.outputs.excerpt(encodeUtf8(text), {
+  const excerpt = await host.outputs.excerpt(encodeUtf8(text), {
     budget,
     name,
     exit: exit === undefined ? null : Number(exit),
     lastLine,
   });
-  const handle = /\n\[(relay:\d+) · /.exec(shown)?.[1];
-  if (handle === undefined || shown === text) return '';
+  const handle = /\n\[(relay:\d+) · /.exec(excerpt)?.[1];
+  if (handle === undefined || excerpt === text) return '';
   const answer =
     client === 'gemini'
-      ? { hookEventName: 'AfterTool', tailToolCallRequest: await tailCall(shown, host) }
-      : { hookEventName: 'PostToolUse', updatedToolOutput: shown };
+      ? { hookEventName: 'AfterTool', tailToolCallRequest: await tailCall(excerpt, host) }
+      : { hookEventName: 'PostToolUse', updatedToolOutput: excerpt };
   return JSON.stringify({ hookSpecificOutput: answer });
 }
 
@@ -150,9 +151,8 @@ async function readInput({ stdin }: Io): Promise<string> {
 const TAIL_TTL_S = 600;
 
 /**
- * Stores the excerpt and returns a call of our MCP tool that reads it. Gemini CLI makes the call and shows
- * the model its result instead of the long one. The tool reads the local store, so this throws if commands
- * use another relay.
+ * Stores the excerpt and returns a call of our MCP tool that reads it. Gemini CLI makes this call and shows the model
+ * the excerpt instead of the long result. Throws if commands use a server, because the tool reads the local store.
  */
 async function tailCall(excerpt: string, host: Host) {
   await using open = await host.relay.open();

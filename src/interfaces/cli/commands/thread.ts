@@ -159,7 +159,7 @@ async function deleteQuestion(threads: ThreadsApi, id: string): Promise<string> 
 }
 
 /** Maximum number of items that `relay show` prints per list. */
-const SHOWN = 8;
+const MAX_ITEMS = 8;
 
 const show = answerCommand({
   usage: '[<id>]',
@@ -209,8 +209,8 @@ function summary(info: ThreadInfo & { readonly state: State; readonly stats: Sta
   const lines = [rows(style.dim, facts)];
   for (const [title, items] of lists) {
     if (items.length === 0) continue;
-    lines.push('', style.bold(title), ...items.slice(0, SHOWN).map((item) => `  ${shortLine(item, room)}`));
-    if (items.length > SHOWN) lines.push(style.dim(`  … ${count(items.length - SHOWN)} more`));
+    lines.push('', style.bold(title), ...items.slice(0, MAX_ITEMS).map((item) => `  ${shortLine(item, room)}`));
+    if (items.length > MAX_ITEMS) lines.push(style.dim(`  … ${count(items.length - MAX_ITEMS)} more`));
   }
   return lines.join('\n');
 }

@@ -12,7 +12,7 @@ import { type Answer, defineTool, pointerLink, type ToolCall } from '../tool.ts'
 const PROGRESS_MS = 5_000;
 /** Maximum timeout in seconds: one day. */
 const MAX_TIMEOUT_S = 86_400;
-/** Time in ms in which somebody must take the task if no running bridge is known. Otherwise the call ends. */
+/** Time in ms after which a call ends if no running bridge is known and nobody has taken the task. */
 const TAKEN_MS = 10_000;
 
 export const BRIDGE_TOOLS = [

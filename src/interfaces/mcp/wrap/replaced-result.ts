@@ -28,7 +28,7 @@ export interface SplitResult {
   readonly structures: readonly ((shown: string, handle: string) => Json | undefined)[];
 }
 
-/** Splits a tool result. Returns null if it has no text. */
+/** Splits a tool result. Returns null if it has neither text nor structured content. */
 export function splitResult(result: JsonObject, schema: JsonObject | undefined): SplitResult | null {
   const { structuredContent: structured } = result;
   const text = contentOf(result)
