@@ -90,6 +90,9 @@ export type SentTask = Pick<TaskInfo, 'id' | 'url'>;
 export interface TaskAnswer extends Pick<TaskResult, 'status' | 'summary' | 'url'> {
   /** Id of the task. */
   readonly id: string;
-  /** Text of the result: the outcome block, or the agent's whole output if it has no outcome block. */
+  /**
+   * Text of the result: the outcome block, or the agent's whole output if it has no outcome block. For binary
+   * output, a note with the command that downloads it.
+   */
   readonly text: string;
 }

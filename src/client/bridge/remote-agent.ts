@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '../../base/json.ts';
 /** An agent on another server. It is called over the A2A protocol. */
 export interface RemoteAgent {
   readonly card: JsonObject;
-  /** Sends a task and waits until the task ends. */
+  /** Sends a task and waits until the task ends or the agent asks a question. */
   run(task: AgentTask): Promise<AgentOutcome>;
   /** Sends a task and returns its first state, without waiting for the end. */
   submit(task: AgentTask): Promise<AgentOutcome>;

@@ -215,12 +215,12 @@ function resultOf(ran: Ran, plain: boolean, asAnswer: boolean) {
     const answer = readAnswer(ran.output);
     const ended = answer?.state === 'failed' || answer?.state === 'rejected';
     if (answer && (failed === undefined || ended)) {
-      const said = answerText(answer);
-      const summary = firstLine(said, TASK_SUMMARY_CHARS) || answer.state;
+      const text = answerText(answer);
+      const summary = firstLine(text, TASK_SUMMARY_CHARS) || answer.state;
       const status = ended ? 'failed' : 'done';
       const content = asAnswer
         ? { text: ran.output, contentType: ANSWER_TYPE }
-        : { text: said || summary, contentType: PLAIN };
+        : { text: text || summary, contentType: PLAIN };
       return { status, summary, outcome: 'answer', ...content } as const;
     }
   } catch (error) {
@@ -234,11 +234,11 @@ function resultOf(ran: Ran, plain: boolean, asAnswer: boolean) {
   const outcome = plain
     ? { text: ran.output.trim(), found: false, completed: null }
     : readOutcome(ran.output);
-  const said = outcome.text === '' ? '' : `\n\n${outcome.text}`;
+  const details = outcome.text === '' ? '' : `\n\n${outcome.text}`;
   return {
     status: failed === undefined ? 'done' : 'failed',
     summary: failed ?? (firstLine(outcome.completed ?? outcome.text, TASK_SUMMARY_CHARS) || 'no output'),
-    text: failed === undefined ? outcome.text || '(no output from the agent)' : `${failed}${said}`,
+    text: failed === undefined ? outcome.text || '(no output from the agent)' : `${failed}${details}`,
     outcome: outcome.found ? 'block' : outcome.text === '' ? 'none' : 'whole',
     contentType: PLAIN,
   } as const;

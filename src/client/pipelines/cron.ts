@@ -26,8 +26,8 @@ const DAY = 86_400_000;
 /**
  * Returns the first time (in ms) after `after` that matches a cron expression with five fields, in a time
  * zone. When clocks go forward and skip the matching time, returns the time after the change. When clocks go
- * back and show it twice, only the first time matches, or both if the hour is `*`. Throws an `Error` if the
- * expression or the time zone is invalid.
+ * back and show it twice, only the first time matches. If the hour field begins with `*`, skipped times do
+ * not match, and repeated times match twice. Throws an `Error` if the expression or the time zone is invalid.
  */
 export function nextTime(expression: string, timezone: string, after: number): number {
   const [minutes, hours, days, months, weekdays] = parseCron(expression);

@@ -45,7 +45,10 @@ export type RunSummary = Readonly<ReturnType<typeof summary>> & {
 const THREAD_NAME = 'pipeline ';
 const threadName = ({ name }: Pick<Pipeline, 'name'>) => `${THREAD_NAME}${name}`.slice(0, 200);
 const ENDED: ReadonlySet<string> = new Set(['failed', 'cancelled', 'partial']);
-/** Interval in ms at which a queued run checks whether its turn has come. */
+/**
+ * Interval in ms at which a queued run, or a server that waits for the lease of a pipeline, asks for its
+ * lease again.
+ */
 const TURN_POLL_MS = 500;
 
 interface Secrets {
@@ -85,9 +88,9 @@ export class Pipelines {
   }
 
   /**
-   * Starts at most one run per key. If an unfinished run has this key, resumes it. Returns null if the run is
-   * finished, or if another process works on it. With `again`, also resumes a failed run, and returns the
-   * summary of a run that is done.
+   * Starts at most one run per key. If an unfinished run has this key, resumes it. Returns null if the run
+   * has ended, or if another process works on it. With `again`, also resumes a run that is failed, cancelled
+   * or partial, and returns the summary of a run that is done.
    */
   async startOnce(
     key: string,
@@ -310,7 +313,7 @@ export class Pipelines {
     return { content: JSON.stringify(outputs), by: ran.pipeline, source_refs: [`run:${ran.run}`] };
   }
 
-  /** Returns the outputs of a run whose pipeline declares no `outputs`: the results of its last steps. */
+  /** Returns the results of the last steps of a run, by step. */
   async #lastOutputs({ run, results }: RunSummary): Promise<{ [step: string]: string }> {
     const found: { [step: string]: string } = {};
     const threads = this.#parts.threads('pipeline');

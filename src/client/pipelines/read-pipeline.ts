@@ -56,7 +56,7 @@ const KEYS =
 const FIELDS = ['output', 'outputs', 'preview', 'ref', 'status'];
 
 export interface Reading {
-  /** The pipeline without its invalid parts. Null if the text is not a YAML map. */
+  /** The pipeline without its invalid parts. Null if the text is not valid YAML or not a map. */
   readonly pipeline: Pipeline | null;
   /** Errors and warnings, ordered by line. */
   readonly problems: readonly Problem[];
@@ -422,11 +422,11 @@ const OUTPUT_TYPES: { readonly [kind in AgentKind]?: ArtifactType } = {
 
 function readOutput(fields: Fields, id: string, agent: Agent | undefined): Step['output'] {
   const output = fields.shorthand('output', ['type', 'name']);
-  const said = output?.text('type', 'the type of "output"') as ArtifactType | undefined;
-  if (said !== undefined && !TYPES.includes(said))
-    output!.error(`"${said}" is not a type of output; the types are ${TYPES.join(', ')}`, 'type');
+  const type = output?.text('type', 'the type of "output"') as ArtifactType | undefined;
+  if (type !== undefined && !TYPES.includes(type))
+    output!.error(`"${type}" is not a type of output; the types are ${TYPES.join(', ')}`, 'type');
   return {
-    type: said ?? OUTPUT_TYPES[agent?.kind ?? 'cli'] ?? 'markdown',
+    type: type ?? OUTPUT_TYPES[agent?.kind ?? 'cli'] ?? 'markdown',
     name: output?.text('name', 'the name of "output"') ?? id,
   };
 }

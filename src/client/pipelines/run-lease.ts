@@ -47,8 +47,8 @@ const RENEW_MS = (PIPELINE_HOLD_S * 1000) / 3;
 
 /**
  * A lease on a run, so that only one process works on it. The holder renews the lease while it works. Another
- * process that wants the lease waits until it expires. If the lease is renewed meanwhile, its holder is
- * alive, and the other process gives up.
+ * process takes the lease of a dead holder at once, and gives up if the holder is alive. If it cannot tell,
+ * it waits until the lease expires. If the lease is renewed meanwhile, the holder is alive.
  */
 export class RunLease implements AsyncDisposable {
   readonly #parts: LeaseParts;

@@ -18,7 +18,7 @@ export interface RunParts extends WorkParts {
   readonly maxParallel: number;
   readonly frameSecret: FrameSecret;
   readonly trigger?: Json;
-  /** Returns the environment variables of a step. Their placeholders are replaced with secrets. */
+  /** Returns the environment variables of a step. Placeholders in their values are already replaced. */
   envOf(step: Step): { readonly [name: string]: string };
   /** Ids of the steps to run. All steps that they need run too. By default all steps run. */
   readonly only?: readonly string[];

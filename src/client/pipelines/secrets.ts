@@ -4,7 +4,10 @@ import type { Json } from '../../base/json.ts';
 import type { ThreadsAs } from '../prompts/types.ts';
 import { withMethods } from './run-lease.ts';
 
-/** Minimum length of a secret that is masked. A shorter text would occur in outputs by chance. */
+/**
+ * Minimum length of a secret. A shorter one would occur in outputs by chance and cannot be masked, so it is
+ * rejected.
+ */
 const MIN_CHARS = 4;
 
 /** Replaces the values of secrets by their names. It also recognizes values in JSON, URL or Base64 encoding. */

@@ -53,8 +53,8 @@ export interface StepResult extends Pick<Answered, 'billed' | 'cut' | 'pulls'> {
 }
 
 /**
- * Thrown if an agent failed after it had printed something. It contains the output, which the run stores as
- * an artifact.
+ * Thrown if an attempt failed. It contains the output until then, which may be empty. The run stores the
+ * output as an artifact.
  */
 export class StepFailure extends Error {
   readonly output: string | Uint8Array;

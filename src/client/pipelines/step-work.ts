@@ -43,7 +43,7 @@ export interface RunQuestion
   readonly question: string;
   readonly key: string;
   readonly signal: AbortSignal;
-  /** Called with the id of the question, and a link if this process may create one. */
+  /** Called with the question when the relay has stored it, and a link if this process may create one. */
   onAsked(question: AskedQuestion, link: string | null): void;
 }
 
@@ -297,8 +297,8 @@ export class StepWork {
   }
 
   /**
-   * Stores the output of a failed attempt. If the relay rejects the output, for example because a quota is
-   * exceeded, only the failure is recorded.
+   * Stores the output of a failed attempt, or of a round whose condition was false. If the relay rejects the
+   * output, for example because a quota is exceeded, only the failure is recorded.
    */
   async #keepOutput(error: unknown, attempt: number): Promise<{ output_ref?: string }> {
     const output = outputOf(error);
@@ -458,8 +458,8 @@ export async function stepKey(run: string, instance: string): Promise<string> {
 }
 
 /**
- * Returns the prompt for the event of the first attempt. Later attempts have the same prompt, so their events
- * omit it.
+ * Returns the prompt for the event of the first attempt. Later attempts have the same prompt, at most with a
+ * note about the previous round, so their events omit it.
  */
 function promptOf({ prompt }: Prepared, attempt: number): { prompt?: string; prompt_cut?: boolean } {
   if (attempt > 1) return {};

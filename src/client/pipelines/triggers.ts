@@ -76,7 +76,10 @@ export class TriggerServer {
     await Promise.allSettled(this.#working);
   }
 
-  /** Starts a run, unless a run with this key exists. Resolves when the start is durable. */
+  /**
+   * Starts the run with this key, or resumes it if it is unfinished. Resolves with the id of the run when its
+   * start is durable. Resolves with null if the run has ended or another process works on it.
+   */
   async fire(key: string, data: JsonObject, trigger: Trigger): Promise<string | null> {
     const inputs = Object.fromEntries(
       Object.entries(trigger.inputs).map(([name, text]) => [
@@ -180,8 +183,8 @@ export class TriggerServer {
         if ((status !== 'running' && status !== 'interrupted') || this.#active.has(run)) continue;
         // Skip a run that cannot be read. Anyone with access to threads can write such a run, and it must
         // not stop the server.
-        const shown = await pipelines.show(run).catch(() => null);
-        if (shown?.summary.trigger === undefined || this.#active.has(run)) continue;
+        const found = await pipelines.show(run).catch(() => null);
+        if (found?.summary.trigger === undefined || this.#active.has(run)) continue;
         await this.#work((o) => pipelines.resume(run, this.file, o), run);
       }
       await pause(RECOVER_MS, signal);
@@ -238,7 +241,7 @@ function untilAborted(signal: AbortSignal): Promise<void> {
   });
 }
 
-/** Returns whether the metadata of a message, or the fields of its JSON text, have all values of the filter. */
+/** Returns whether a message has all values of the filter, in its metadata or in its signal (`msg`). */
 function matches({ metadata, msg }: Message, filter: JsonObject): boolean {
   const fields = { ...(isJsonObject(msg) ? msg : {}), ...metadata };
   return Object.entries(filter).every(([name, value]) => jsonEqual(fields[name] ?? null, value));

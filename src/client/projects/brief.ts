@@ -120,15 +120,15 @@ function sanitized(draft: Draft): Draft {
   const masked = new Set<string>();
   const safe = (text: string, source?: string) => {
     const clear = source === undefined ? text : maskedLine(text);
-    const shown = draft.strict && source !== undefined ? redact(clear) : clear;
-    if (shown.includes(REDACTED) && !text.includes(REDACTED)) masked.add(source!);
-    return neutralise(plainLine(shown));
+    const redacted = draft.strict && source !== undefined ? redact(clear) : clear;
+    if (redacted.includes(REDACTED) && !text.includes(REDACTED)) masked.add(source!);
+    return neutralise(plainLine(redacted));
   };
   // Mask the lines of code together, because a private key has many lines.
   const safeCode = (code: string, source: string) => {
-    const shown = maskSecrets(code.replace(UNSEEN, ''));
-    if (shown.includes(REDACTED) && !code.includes(REDACTED)) masked.add(source);
-    return shown
+    const clear = maskSecrets(code.replace(UNSEEN, ''));
+    if (clear.includes(REDACTED) && !code.includes(REDACTED)) masked.add(source);
+    return clear
       .split('\n')
       .map((line) => neutralise(line.slice(0, CODE_CHARS).trimEnd()))
       .join('\n');

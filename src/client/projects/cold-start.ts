@@ -42,8 +42,8 @@ const MAX_FILES = 12;
 const MAX_MATCHES = 20;
 
 /**
- * Builds the brief for an agent that knows nothing about the project. Its parts are in reading order. `now`
- * is the time at which the files were read.
+ * Builds the brief for an agent that knows nothing about the project. The parts are in reading order. The
+ * returned `now` is the time at which the files were read.
  */
 export async function coldStart(
   project: Pick<Project, 'git' | 'read' | 'files'>,
@@ -154,12 +154,12 @@ function matches(view: ProjectView, topic: Topic) {
       .map(({ entry }) => entry);
   const todos = best(openTodos(view.todos), ({ title, notes }) => `${title} ${notes}`);
   const decisions = best(inForce(view.decisions), decisionText);
-  const told = new Set<unknown>([...todos, ...decisions]);
+  const matched = new Set<unknown>([...todos, ...decisions]);
   const todoLines = todos.map((todo) => todoLine(todo, view.now));
   return {
     lines: [...ranked(todoLines, 1, 0.5), ...ranked(decisions.map(decisionLine), 1, 0.5)],
-    todos: view.todos.filter((todo) => !told.has(todo)),
-    decisions: view.decisions.filter((decision) => !told.has(decision)),
+    todos: view.todos.filter((todo) => !matched.has(todo)),
+    decisions: view.decisions.filter((decision) => !matched.has(decision)),
   };
 }
 
@@ -227,7 +227,10 @@ export function commandsPart({ identity }: ProjectView, { commands }: Build): Br
   return part('Commands', source.join(', '), ranked([...own, ...commands], RANK.commands, 1));
 }
 
-/** Lists the folders: first folders with changed files, then folders that match the topic. */
+/**
+ * Lists the layout lines of PROJECT.md, then the source folders: first folders with changed files, then
+ * folders that match the topic.
+ */
 export function layoutPart(
   { identity }: ProjectView,
   { layout }: Build,
@@ -324,7 +327,7 @@ const URGENT = { in_progress: RANK.task + 2, blocked: RANK.blocked };
 export function todosParts({ todos, lastReview, now }: ProjectView, topic: Topic) {
   const open = openTodos(todos);
   const isUrgent = ({ status, priority }: Todo) => status !== 'pending' || priority === 'high';
-  const told = (title: string, entries: readonly Todo[], rankOf: (todo: Todo) => number) => {
+  const partOf = (title: string, entries: readonly Todo[], rankOf: (todo: Todo) => number) => {
     const found = entries.map((todo, index) => {
       const related = relevance(topic, todo.title) > 0 ? 5 : 0;
       return { todo, rank: rankOf(todo) + Math.min(index, 40) - related };
@@ -337,12 +340,12 @@ export function todosParts({ todos, lastReview, now }: ProjectView, topic: Topic
   };
   const other = open.filter((todo) => !isUrgent(todo));
   return {
-    urgent: told(
+    urgent: partOf(
       'Todos',
       open.filter(isUrgent),
       ({ status }) => URGENT[status as keyof typeof URGENT] ?? RANK.decisions,
     ),
-    other: told('Other todos', other, ({ priority }) => RANK.rest + (priority === 'low' ? 20 : 0)),
+    other: partOf('Other todos', other, ({ priority }) => RANK.rest + (priority === 'low' ? 20 : 0)),
   };
 }
 
@@ -356,8 +359,8 @@ function todoLine(todo: Todo, now: number): string {
 const OTHER_DECISIONS = 20;
 
 /**
- * Lists the decisions in force. Decisions that match the topic come first, then the newest ones. The first
- * line has the rank `rank`.
+ * Lists the decisions in force. Decisions that match the topic come first, then the newest ones. The ranks
+ * count up from `rank`; `OTHER_DECISIONS` is added for decisions that do not match the topic.
  */
 export function decisionsPart({ decisions, modified }: ProjectView, topic: Topic, rank: number): BriefPart {
   const standing = inForce(decisions);
@@ -389,9 +392,9 @@ function decisionLine({ id, title, date, status, decision }: Decision): string {
 /** Lists the commits since the last sync. If there was no sync, lists the five newest commits. */
 function changesPart({ state, now }: ProjectView, commits: readonly Commit[]): BriefPart {
   const since = timeOf(state?.last_sync);
-  const told = since === null ? commits.slice(0, 5) : commits.filter(({ at }) => at > since);
-  const lines = told.map(({ hash, at, subject }) => `${hash.slice(0, 9)} (${ago(at, now)}) ${subject}`);
-  const cut = told.length === MAX_COMMITS ? `, the newest ${MAX_COMMITS}` : '';
+  const listed = since === null ? commits.slice(0, 5) : commits.filter(({ at }) => at > since);
+  const lines = listed.map(({ hash, at, subject }) => `${hash.slice(0, 9)} (${ago(at, now)}) ${subject}`);
+  const cut = listed.length === MAX_COMMITS ? `, the newest ${MAX_COMMITS}` : '';
   const title = since === null ? 'Latest commits' : `Commits since the last sync${cut}`;
   return part(title, 'git log', ranked(lines, RANK.rest, 1));
 }

@@ -19,12 +19,12 @@ export function faults(name: string, doc: JsonDocument, most: number = MAX_FAULT
     .problems(doc.get()!)
     .map((problem) => ({ ...problem, at: doc.find(problem.path)!.start }))
     .sort((a, b) => a.at - b.at);
-  const told = found.slice(0, most).map(({ path, what }) => {
+  const listed = found.slice(0, most).map(({ path, what }) => {
     const place = [`${name}, line ${doc.place(path).line}`, ...(path.length > 0 ? [path.join('/')] : [])];
     return `${place.join(', ')}: ${what}.`;
   });
-  if (found.length > most) told.push(`${name}: ${found.length - most} more; see relay project check`);
-  return told;
+  if (found.length > most) listed.push(`${name}: ${found.length - most} more; see relay project check`);
+  return listed;
 }
 
 const FORMATS = { 'date-time': (text: string) => timeOf(text) !== null };

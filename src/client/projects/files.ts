@@ -232,8 +232,8 @@ export interface Sides {
 }
 
 /**
- * Splits a text with conflict markers into the texts of a merge. The text before a conflict is known only if
- * git wrote it (diff3 style).
+ * Splits a text with conflict markers into the texts of a merge. The common text of a conflict is known only
+ * if git wrote it (diff3 style).
  */
 export function sidesOf(text: string): Sides {
   const sides = { base: '', ours: '', theirs: '' };

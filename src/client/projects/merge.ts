@@ -142,9 +142,9 @@ export async function mergeProject(sides: ProjectSides, mergeLines: ProjectGit['
     files[name] = await mergeFile(name, numbered, mergeLines);
   }
   /** Lists new numbers, such as `TODO-012 → TODO-014`, and the side whose entries get them. */
-  const told = (side: 'ours' | 'theirs', moved: ReadonlyMap<string, string>) =>
+  const changes = (side: 'ours' | 'theirs', moved: ReadonlyMap<string, string>) =>
     [...moved].map(([from, to]) => ({ side, from, to }));
-  return { files, renumbered: [...told('ours', ours), ...told('theirs', theirs)] };
+  return { files, renumbered: [...changes('ours', ours), ...changes('theirs', theirs)] };
 }
 
 async function mergeFile(name: ProjectFileName, sides: Sides, mergeLines: ProjectGit['mergeLines']) {
@@ -182,8 +182,8 @@ function handoffNumbers(text: string): Numbered[] {
 }
 
 /**
- * Describes an entry for `renumber`. Entries of both sides with the same creation time are the same entry. An
- * entry without a creation time is recognized by its text.
+ * Describes an entry for `renumber`. Two entries with the same number and creation time are the same entry,
+ * even if the text was edited. An entry without a creation time is recognized by its text.
  */
 function numbered(id: string, words: string, created: string | null): Numbered {
   return { id, content: `${created ?? ''}\n${words}`, origin: created ?? words, at: timeOf(created) ?? 0 };
@@ -231,7 +231,8 @@ function parseDecisions(text: string) {
 }
 
 /**
- * Returns the text of the side that changed it. Returns null if both sides changed it and their texts differ.
+ * Returns the text of the side that changed the base text. Returns null if both sides changed it and their
+ * texts differ.
  */
 function pick(base: string, ours: string, theirs: string): string | null {
   if (ours === theirs || theirs === base) return ours;

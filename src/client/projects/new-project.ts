@@ -310,8 +310,8 @@ function stripMarkup(text: string): string {
 }
 
 /**
- * Templates of the four project files. Headings and field names are part of the file format. Texts in
- * brackets are hints for the user.
+ * Returns a new PROJECT.md. Its headings are part of the file format. Texts in brackets are hints for the
+ * user.
  */
 
 export function projectMd(facts: ProjectFacts): string {

@@ -94,8 +94,8 @@ export class Project {
   }
 
   /**
-   * If the project files belong in `.relay`, returns the text of a project file that is in the project folder
-   * instead. Otherwise returns null.
+   * Returns the text of a project file that is in the project folder, although the project files belong in
+   * another folder (`place`). Returns null if there is no such file.
    */
   async #inRoot(name: string): Promise<string | null> {
     if (this.files.place === '') return null;

@@ -148,8 +148,8 @@ export function readHandoffs(doc: JsonDocument): Handoff[] {
 
 function handoffAt(doc: JsonDocument, index: number) {
   const text = (name: string) => textAt(doc, ['handoffs', index, name]);
-  const said = text('status');
-  const status: 'open' | 'done' | 'failed' = said === 'done' || said === 'failed' ? said : 'open';
+  const stored = text('status');
+  const status: 'open' | 'done' | 'failed' = stored === 'done' || stored === 'failed' ? stored : 'open';
   return {
     id: text('id') ?? `#${index + 1}`,
     task: text('task') ?? '',

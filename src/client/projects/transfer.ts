@@ -183,19 +183,20 @@ const TESTS = /(?:^|\/)(?:tests?|spec|__tests__)\/|[._-](?:test|spec)\.\w+$/;
 const FUNCTION_CHARS = 60;
 
 /**
- * Formats hunk headers. In prose, git prints a heading in place of a function name, so this name is left out.
+ * Formats hunk headers. In prose and settings, git prints a heading or another line in place of a function
+ * name, so it is left out.
  */
 function hunkText(path: string, headers: readonly string[]): string {
   if (headers.length === 0) return '';
   let last = '';
-  const shown = headers.slice(0, MAX_HUNKS).map((header) => {
+  const listed = headers.slice(0, MAX_HUNKS).map((header) => {
     const [, range = header, name = ''] = /^(@@ [^@]* @@) ?(.*)$/.exec(header) ?? [];
     const repeated = name === last || PROSE.test(path) || SETTINGS.test(path);
     last = name;
     return repeated || name === '' ? range : `${range} ${plainLine(name, FUNCTION_CHARS)}`;
   });
-  const rest = headers.length - shown.length;
-  return `: ${shown.join('; ')}${rest > 0 ? `; ${rest} more hunks` : ''}`;
+  const rest = headers.length - listed.length;
+  return `: ${listed.join('; ')}${rest > 0 ? `; ${rest} more hunks` : ''}`;
 }
 
 /**
@@ -250,10 +251,10 @@ async function inFlightPart(
     const count = diff.has(path) ? ` (+${added} -${removed})` : '';
     const hunk = hunks.get(path) ?? [];
     const code = previews.get(path) ?? hunk.filter((line) => /^[+-]\s*\S/.test(line)).join('\n');
-    const shown = (small || previews.has(path)) && !HIDDEN.test(path);
-    const headers = shown ? '' : hunkText(path, headersIn(hunk));
+    const hasCode = (small || previews.has(path)) && !HIDDEN.test(path);
+    const headers = hasCode ? '' : hunkText(path, headersIn(hunk));
     const rank = RANK.constraints + 2 * index;
-    return { text: `${state} ${path}${count}${headers}`, rank, ...(shown ? { code } : {}) };
+    return { text: `${state} ${path}${count}${headers}`, rank, ...(hasCode ? { code } : {}) };
   });
   const sum = (key: 'added' | 'removed') => [...diff.values()].reduce((all, each) => all + each[key], 0);
   const own = PROJECT_FILES.some((name) => diff.has(placed(name, files.place))) ? ', with project files' : '';

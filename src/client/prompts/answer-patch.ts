@@ -14,8 +14,8 @@ const LISTS = new Set(['facts', 'constraints', 'open_questions', 'decisions', 'p
 
 /**
  * Reads the patch at the end of an answer. Returns null if there is none. A patch may only `add` or `replace`
- * single items of the lists, or the summary. The author of every item is the agent that answers, even if the
- * model wrote another name.
+ * single items of the lists, fields of these items, or the summary. The author of every item is the agent
+ * that answers, even if the model wrote another name.
  */
 export function answerPatch(tail: string, by: string, newId: () => string): AnswerPatch | null {
   const block = lastBlock(tail);
@@ -65,7 +65,11 @@ function sign(op: Json, by: string, newId: () => string): PatchOp[] | string {
     return [{ op: op.op, path, value: op.value }, mark];
   }
   if (!isJsonObject(op.value)) return `an item of /${list} must be an object`;
-  const { at: _, ...said } = op.value;
-  const value: JsonObject = { ...said, id: typeof said.id === 'string' && said.id ? said.id : newId(), by };
+  const { at: _, ...fields } = op.value;
+  const value: JsonObject = {
+    ...fields,
+    id: typeof fields.id === 'string' && fields.id ? fields.id : newId(),
+    by,
+  };
   return [{ op: op.op, path, value }];
 }

@@ -97,25 +97,25 @@ export class Prompts {
    * Stores an answer: first the artifact, then the state, then the event that describes both. The answer may
    * still be streaming.
    */
-  async record(bundle: Bundle, said: NewAnswer): Promise<PromptOutcome> {
+  async record(bundle: Bundle, answer: NewAnswer): Promise<PromptOutcome> {
     const { env, project } = this.#parts;
     const began = env.now();
     const { thread_id } = bundle;
-    const threads = this.#parts.threads(said.by);
+    const threads = this.#parts.threads(answer.by);
     const id = timeOrderedId(env);
     const artifact = await threads.putArtifact(thread_id, {
-      body: said.body,
-      name: said.name ?? 'answer.md',
+      body: answer.body,
+      name: answer.name ?? 'answer.md',
       type: 'markdown',
       source_refs: [`${SOURCE}${id}`, ...bundle.artifacts.map(({ ref }) => ref)],
       idempotency_key: `prompt:${id}`,
     });
-    const { tail, billed, cut, incomplete, more, failed, pulls = NO_PULLS } = await said.end();
+    const { tail, billed, cut, incomplete, more, failed, pulls = NO_PULLS } = await answer.end();
     const { patch, state_ref } = failed
       ? { patch: { status: 'none', ops: 0 } as const, state_ref: artifact.state_ref }
-      : await this.#remember(bundle, { by: said.by, tail, ref: artifact.ref, id });
+      : await this.#remember(bundle, { by: answer.by, tail, ref: artifact.ref, id });
     await threads.record(thread_id, 'prompt.answered', {
-      model: said.by,
+      model: answer.by,
       ...(project === undefined ? {} : { project }),
       words: clip(bundle.words),
       bundle: bundle.fingerprint,
@@ -134,7 +134,7 @@ export class Prompts {
       ...more,
     });
     return {
-      ...outcome(bundle, said.by, artifact, pulls),
+      ...outcome(bundle, answer.by, artifact, pulls),
       state_ref,
       patch,
       ...(billed ? { billed } : {}),
@@ -312,7 +312,7 @@ async function makeBundle(
   const user = made.messages[0]!.content;
   const stable = user.slice(0, made.stable);
   const counted = await tokens.count(`${system}\n${user}`);
-  const said = [system, header, artifacts.map(({ ref, size, ...content }) => content), words];
+  const content = [system, header, artifacts.map(({ ref, size, ...artifact }) => artifact), words];
   return {
     thread_id: made.thread_id,
     state_ref: made.state_ref,
@@ -324,7 +324,7 @@ async function makeBundle(
     artifacts,
     truncated: made.truncated,
     partial: made.partial ?? [],
-    fingerprint: await sha256Hex(JSON.stringify(said)),
+    fingerprint: await sha256Hex(JSON.stringify(content)),
     tokens: counted,
     pasted: { ...pasted, tokens: pasted.tokens + counted.tokens - made.tokens.tokens },
   };

@@ -10,12 +10,12 @@ import { TOOLS } from './thread-tools.ts';
 
 const call = (name: string, given: object | string): Reply => ({ calls: [{ name, arguments: given }] });
 
-/** A question whose answer is in the log. */
+/** A question whose answer is in the artifact `run.log`. */
 const KETTLE = { words: 'Was the kettle filled?' };
 
 /**
- * Asks a question in a thread that has a long log and a plan. The model gives `replies` one by one and
- * repeats the last one.
+ * Asks a question in a thread with two artifacts: a long log and a plan. The model gives `replies` one by one
+ * and repeats the last one.
  */
 async function asked(
   replies: readonly Reply[],

@@ -67,10 +67,10 @@ export async function answerWithPulls(
       return model.answer(bundle, o);
     }
     billed = addBilled(billed, answer.billed);
-    const { calls = [], turn: _, calls: __, ...said } = answer;
+    const { calls = [], turn: _, calls: __, ...rest } = answer;
     if (last || calls.length === 0) {
       const described = await parts.tokens.count(JSON.stringify(TOOLS));
-      return { ...said, billed, pulls: { ...tools.pulls, tools_tokens: described.tokens } };
+      return { ...rest, billed, pulls: { ...tools.pulls, tools_tokens: described.tokens } };
     }
     const results: string[] = [];
     for (const [at, call] of calls.entries()) {
@@ -230,10 +230,10 @@ class ThreadTools {
       .filter(({ path, text }) => !this.#seen.has(path) && !this.#bundle.user.includes(`${text}\n`))
       .slice(0, PULL_PASSAGES);
     for (const { path } of items) this.#seen.add(path);
-    const shown = fresh.slice(0, PULL_PASSAGES);
-    if (shown.length + items.length === 0)
+    const chosen = fresh.slice(0, PULL_PASSAGES);
+    if (chosen.length + items.length === 0)
       return { text: 'Nothing more found. Try other words, or use list and pull.', what };
-    const of = Map.groupBy(shown, ({ ref }) => ref);
+    const of = Map.groupBy(chosen, ({ ref }) => ref);
     const frames = [...of].map(async ([ref, passages]) => {
       const artifact = await this.#loadArtifact(ref);
       const lines = passages.toSorted((a, b) => a.line - b.line);
@@ -342,7 +342,7 @@ const STATE_LISTS = ['constraints', 'decisions', 'facts', 'open_questions', 'pla
 /** Maximum number of artifacts that `list` names. */
 const LIST_LIMIT = 50;
 
-/** Formats an item of the state: its key or text, then its value, status and ref of the result. */
+/** Formats an item of the state: its key or text, its value, and its status or the ref of its result. */
 function itemText({ key, description, question, step, value, status, result_ref }: ToolArguments): string {
   const head = key ?? question ?? description ?? step ?? '';
   const tail = value === undefined ? '' : `: ${typeof value === 'string' ? value : JSON.stringify(value)}`;

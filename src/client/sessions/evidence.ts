@@ -65,8 +65,8 @@ export async function quoteSession(
   const names: string[] = [];
   for (let at: SessionInfo | null = session; at !== null && names.length <= GENERATIONS; ) {
     const evidence: Evidence = await collectEvidence(sessions.turns(at));
-    // Lines of an earlier session get a higher rank, so they are dropped first. But the user's request in the
-    // oldest session still matters, so its lines lose only one rank per later session.
+    // Lines of an earlier session get a higher rank, so they are dropped first. But the first request of a
+    // session still matters later, so its rank rises by only one per later session.
     const older = names.length * OLDER;
     for (const part of evidenceParts(at, evidence)) {
       const later = part.title.startsWith('Asked') ? names.length : older;
