@@ -409,6 +409,7 @@ export const ERRORS = {
     hint: 'Correct the setting, or remove it to use the default.',
   },
   aborted: {
+    /** No standard status: over HTTP, src/interfaces/http/request-watch.ts answers 400. */
     status: 499,
     message: 'Stopped before it was done: {what}.',
     hint: 'Nothing was stored. Try again.',
