@@ -49,7 +49,7 @@ shown as \`***\`; \`get --reveal\` prints them.
 
 const VARIABLES_HEAD = `## Other variables
 
-These variables have no option in \`config.json\`. \`relay config show\` lists the variables that are set.
+These variables cannot be set in \`config.json\`. RELAY_PROVIDER and RELAY_MODEL override the options \`model_provider\` and \`models\`. \`relay config show\` lists the variables that are set.
 `;
 
 function asCode(value: unknown): string {

@@ -124,12 +124,12 @@ export const OPTIONS = {
     read: atLeast(1),
   },
   model_provider: {
-    help: 'The provider for `relay run` and pipelines if no flag and no RELAY_PROVIDER names one.',
+    help: 'Default provider for `relay run` and pipelines. `--provider` and RELAY_PROVIDER override it.',
     default: null,
     read: oneOf(...PROVIDER_NAMES),
   },
   models: {
-    help: 'The model per provider if no flag and no RELAY_MODEL names one: {"anthropic": "NAME", …}.',
+    help: 'Default model of each provider. `--model` and RELAY_MODEL override it: {"anthropic": "NAME", …}.',
     default: {},
     read: byName(PROVIDER_NAMES),
   },

@@ -61,9 +61,9 @@ export const VARIABLES: readonly Variable[] = [
   },
   {
     name: 'RELAY_PROVIDER',
-    help: `The model provider for \`relay run\` and pipelines: ${PROVIDER_LIST}.`,
+    help: `The model provider for \`relay run\` and pipelines, instead of \`model_provider\`: ${PROVIDER_LIST}.`,
   },
-  { name: 'RELAY_MODEL', help: 'The model of that provider.' },
+  { name: 'RELAY_MODEL', help: 'The model of that provider, instead of the entry in `models`.' },
   { name: 'RELAY_MODEL_URL', help: 'The URL of a server with an OpenAI-compatible API.' },
   {
     name: 'RELAY_MODEL_KEY',
@@ -110,11 +110,11 @@ export const VARIABLES: readonly Variable[] = [
   },
   {
     name: 'RELAY_TEE',
-    help: 'Set by `relay tee` for its command: identifies the pipe that it reads, so that a nested `relay tee` makes no excerpt.',
+    help: 'Internal. `relay tee` sets it, so that a `relay tee` inside its command makes no second excerpt.',
   },
   {
     name: 'RELAY_COMMAND',
-    help: 'The command that stands for this program in the commands that it prints, such as `./relay`. By default it is detected.',
+    help: 'How relay writes its own name in hints and examples, such as `./relay`. By default it is detected.',
   },
   { name: 'RELAY_DEBUG', help: 'Set it to 1 to print the stack trace of an unexpected error.' },
   {

@@ -61,6 +61,9 @@ export interface CommandSpec<F extends Flags = Flags> {
   readonly takesRest?: boolean;
   /** True if the command works only on the local store. Such a command rejects --url. */
   readonly localOnly?: boolean;
+  /** True if --help omits the global --url: the command ignores it, or gives it another meaning. */
+  readonly omitsUrl?: boolean;
+
   /**
    * True if the command exits with 0 even after an error. Only hooks do, because a failing hook could stop
    * the coding agent that runs it.
@@ -205,7 +208,7 @@ export const GLOBAL_FLAGS = {
   home: { value: 'DIR', help: 'folder of the local store (RELAY_HOME; ~/.relay)' },
   url: { value: 'URL', help: 'use this relay server instead of the local store (CONTEXTRELAY_URL)' },
   json: { help: 'print JSON' },
-  output: { value: 'json|text', help: 'output format; use it with commands whose --json is input' },
+  output: { value: 'json|text', help: 'output format, for commands in which --json takes a value' },
   'no-color': { help: 'print without colors (NO_COLOR)' },
   help: { short: 'h', help: 'show this help' },
 } as const satisfies Flags;

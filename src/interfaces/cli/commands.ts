@@ -66,7 +66,7 @@ export const SECTIONS: Sections = {
       rm: 'Delete threads with their state, artifacts and events',
     }),
     ...verbs(() => import('./commands/thread.ts'), {
-      runs: 'List recent threads, newest first',
+      runs: 'List recent threads, newest first (not pipeline runs)',
       show: 'Show a summary of a thread',
       tail: 'Show the latest events of a thread, or follow new ones',
     }),
@@ -262,7 +262,7 @@ export const SECTIONS: Sections = {
     }),
     engine: noun('Move a store between a folder and a NATS cluster', () => import('./commands/store.ts'), {
       copy: 'Move a store to another place while it is in use',
-      reopen: 'Make a store that was moved away writable again',
+      reopen: 'Make the source of relay engine copy writable again',
     }),
   },
   More: {

@@ -61,9 +61,12 @@ export function commandHelp(
     lines.push(`  ${style.cyan(line)}`, `      ${style.dim(what)}`);
   // If --json passes input to this command, only --output json selects JSON output.
   const json = flags.json ? '--output json' : '--json';
-  const globals = [json, '--home DIR', ...(command.localOnly ? [] : ['--url URL'])].join(', ');
+  const globals = [json, '--home DIR', ...(command.localOnly || command.omitsUrl ? [] : ['--url URL'])].join(
+    ', ',
+  );
   lines.push('');
-  if (command.localOnly) lines.push(style.dim('Works only on the local store.'));
+  if (command.localOnly)
+    lines.push(style.dim('Works only where the store is, not through a relay server (--url).'));
   lines.push(style.dim(`These options also work: ${globals}; see relay --help.`));
   return lines.join('\n');
 }

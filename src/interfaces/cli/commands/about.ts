@@ -5,6 +5,7 @@ import type { Io, Style } from '../io.ts';
 import { suggest } from '../suggest.ts';
 
 const help = defineCommand({
+  omitsUrl: true,
   usage: '[guide] [topic]',
   details: `The guides are the pages of docs/. At a terminal they are formatted; in a pipe they are Markdown. If a command and a guide
 have the same name, relay help NAME shows the command and relay help guide NAME the guide.`,
@@ -162,6 +163,7 @@ function topicOf(file: string): string {
 }
 
 const version = answerCommand({
+  omitsUrl: true,
   examples: `
     relay version  # print the version
     relay version --json  # include runtime and system, for a bug report`,

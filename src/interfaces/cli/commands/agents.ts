@@ -199,8 +199,8 @@ export function messageRow(io: Io, message: AgentMessage): string {
 
 const claim = answerCommand({
   usage: '<pattern>',
-  details: `Other agents see the claim in their brief and cannot claim the same files. It is advisory: nothing is locked. The hooks of
-your session renew it. * matches within a folder, ** across folders. To claim a todo, use relay todo claim.`,
+  details: `Other agents see the claim in their brief and cannot claim the same files. It is advisory: nothing is locked. The hooks of a coding agent renew it (see relay install); without
+hooks, claim again. * matches within a folder, ** across folders. To claim a todo, use relay todo claim.`,
   flags: { ttl: { value: 'TIME', help: 'expire after this time without a renewal: 90s, 15m, 2h (15m)' } },
   examples: `
     relay claim 'src/auth/**'  # tell other agents that you work there

@@ -9,6 +9,7 @@ import {
 } from '../command.ts';
 
 const completion = answerCommand({
+  omitsUrl: true,
   usage: 'bash|zsh|fish',
   takes: { min: 1 },
   examples: `

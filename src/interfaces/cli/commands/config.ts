@@ -10,7 +10,8 @@ function settingText(value: unknown): string {
 }
 
 const show = answerCommand({
-  details: `The environment variable comes first, then config.json in the home, then the default. Passwords are not shown. docs/configuration.md describes all options.`,
+  omitsUrl: true,
+  details: `The environment variable comes first, then config.json in the home, then the default. Passwords are not shown. relay help configuration describes all options.`,
   flags: { changed: { help: 'only options that are not at their default' } },
   examples: `
     relay config show  # show all options
@@ -52,6 +53,7 @@ function optionLines(option: Setting, { style, interactive, width }: Io, brief: 
 }
 
 const get = answerCommand({
+  omitsUrl: true,
   usage: '<name>',
   details: `Prints text without quotes and anything else as JSON. Prints nothing if the option is not set and has no default.`,
   flags: { reveal: { help: 'include the password' } },
@@ -72,6 +74,7 @@ const get = answerCommand({
 const MAX_VALUES = 100;
 
 const set = defineCommand({
+  omitsUrl: true,
   usage: '<name> [<value>...]',
   takes: { min: 1, max: MAX_VALUES },
   details: `The value is JSON or text; several values form a list. An invalid value is rejected and the file is not changed. Comments
@@ -102,6 +105,7 @@ and other entries in config.json are kept. A server reads the file when it start
 });
 
 const check = answerCommand({
+  omitsUrl: true,
   details: `Reads config.json and the environment like a server and prints every error with its line: unknown options, invalid
 values, missing files, undefined plans. The exit code is 1 if there is an error.`,
   examples: `

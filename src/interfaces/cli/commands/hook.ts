@@ -89,8 +89,9 @@ const hook = defineCommand({
 client: it is printed on standard error and the exit code is 0. RELAY_AGENT names the agent and its inbox. Without it, the agent is
 named after its client and folder, and its inbox after its client. RELAY_INBOUND sets whose messages a session sees: all, none, or those
 of known senders (known, the default; see relay help guide agents). With
-RELAY_CONTINUE=1 a session that is about to stop continues if messages wait for it. RELAY_REMINDER is the number of minutes between
-two reminders of the stop hook (30), or off. The hook wait ends with the exit code ${EXIT_REWAKE} if it has messages.`,
+RELAY_CONTINUE=1 a session that is about to stop continues if messages wait for it. The event stop reminds the agent to run relay project sync if
+work was done since the last sync, at most every 30 minutes; RELAY_REMINDER sets the minutes, or off. The event wait exits with code ${EXIT_REWAKE} if messages have
+arrived; the hook of Claude Code turns this code into 2, which wakes the session.`,
   takes: { max: 9 },
   failsOpen: true,
   examples: `echo '{"cwd":"."}' | relay hook claude session-start  # print the brief that Claude Code gets`,

@@ -20,7 +20,7 @@ const FLAGS = {
     help: 'also offer these groups of MCP tools: agents, ask, resources, sessions',
   },
   agent: { value: 'NAME', help: 'name of the sessions of this client in this folder; see relay send' },
-  tee: { help: 'show this agent excerpts of long tool outputs, in all your folders' },
+  tee: { help: 'replace long tool outputs by excerpts for this agent; applies to all your folders' },
   'no-tee': { help: 'undo --tee' },
   wrap: { value: 'NAME', help: 'run the MCP server NAME of this agent through relay mcp wrap' },
   unwrap: { value: 'NAME', help: 'undo --wrap' },

@@ -4,12 +4,14 @@ import type { WrapOptions } from '../host.ts';
 import { count, oneOf, parseCount, shortLine } from '../human.ts';
 
 const mcp = defineCommand({
+  omitsUrl: true,
   usage: '[wrap] [-- COMMAND…]',
   details: `Put this command in the MCP configuration of a coding agent or desktop client, which starts it. It uses the local
 store, or the server in CONTEXTRELAY_URL with CONTEXTRELAY_API_KEY. It exits when the client closes the connection. A
 relay server offers the same tools over HTTP at /mcp.
 
-relay mcp wrap runs another MCP server, or connects to the one at --url, and passes its messages on. If the result of a
+relay mcp wrap runs another MCP server, or connects to the one at --url, and passes its messages on. With wrap, --url is
+the address of the MCP server, not of a relay. If the result of a
 tool has more than ${OUTPUT_TOKENS.default} tokens (--tokens), it is stored in the local store and replaced by an excerpt with a handle. The
 client gets the tool pull_context to read the rest. If an argument of a tool call is
 only a handle, the server gets the stored text instead. This works for handles that relay mcp wrap gave to the same session of the
@@ -18,7 +20,7 @@ RELAY_MCP_HEADERS contains the HTTP headers, as a JSON object.`,
   flags: {
     tools: {
       value: 'A,B',
-      help: 'add these groups (agents, ask, resources, sessions), or offer only these tools',
+      help: 'names of groups (agents, ask, resources, sessions): offer them in addition; names of tools: offer only these tools',
     },
     budget: {
       value: 'TOKENS',

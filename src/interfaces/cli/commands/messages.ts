@@ -28,12 +28,19 @@ import { emptyInput } from '../payload.ts';
 const watch = defineCommand({
   usage: '<channel>',
   details: `In a pipe it prints one line per message: the pointer, or the text of a signal (a message from relay publish). It
-reconnects after a lost connection without missing messages. With a wildcard it follows all channels that match.
+reconnects after a lost connection without missing messages. With a wildcard it watches all channels that match.
 Dots separate the parts of a name: reviews.* matches one more part, and reviews.> one or more.
 
 With --exec it runs a shell command for each message, one at a time. The payload, or the text of a signal, is on standard
-input. Every message sets RELAY_CHANNEL, RELAY_SEQ, RELAY_TS, RELAY_FROM and RELAY_METADATA. A pointer also sets RELAY_URL,
-a signal RELAY_MSG and RELAY_JSON. In a group RELAY_TOKEN and RELAY_ATTEMPT are set too.
+input. These variables are set:
+
+  RELAY_CHANNEL, RELAY_SEQ   channel and sequence number of the message
+  RELAY_TS, RELAY_FROM       time in ms since 1970, and the sender
+  RELAY_METADATA             metadata as JSON
+  RELAY_URL                  the pointer
+  RELAY_MSG, RELAY_JSON      a signal as text, and as JSON
+  RELAY_TOKEN                in a group: the lease, for an ack or nack over HTTP
+  RELAY_ATTEMPT              in a group: number of this attempt, 1 to 5
 
 With --group each message goes to one member of the group. Exit code 0 of the command acknowledges the message. Any
 other exit code gives the message back to the group, which tries again after 1s, 5s, 30s and 2m (see relay channel group).
@@ -42,7 +49,7 @@ acknowledged as soon as it is printed.`,
   flags: {
     since: {
       value: 'WHEN',
-      help: 'also messages after this sequence number or time, such as 10m for ten minutes ago, or all stored messages (default: only new messages, in a new group all)',
+      help: 'also messages after this sequence number or time, such as 10m for ten minutes ago, or all stored messages (default: only new messages; a new group starts with all stored messages)',
     },
     group: { short: 'g', value: 'NAME', help: 'share the messages with the other members of this group' },
     as: { value: 'NAME', help: 'save the position under this name and continue from it next time' },
@@ -53,7 +60,7 @@ acknowledged as soon as it is printed.`,
   examples: `
     relay watch builds  # show new messages
     relay watch builds --since all --json  # stored messages first, then new ones, as JSON lines
-    relay watch 'reviews.*'  # follow reviews.api, reviews.ui and so on, also new channels
+    relay watch 'reviews.*'  # watch reviews.api, reviews.ui and so on, also new channels
     relay watch tasks --group workers --exec "./work.sh"  # run a worker; start as many as you like
     relay pull "$(relay watch reports -n 1)"  # wait for the next report and pull it`,
   async run({ io, args, flags, open }) {

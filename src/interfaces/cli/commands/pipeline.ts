@@ -49,12 +49,12 @@ const run = defineCommand({
   details: `Each run is stored as a thread. A step starts when the steps it needs are done. A failed step stops only the steps that
 depend on it. A step that needs a skipped step is skipped too. A step whose condition (when) reads the status of
 a failed or skipped step, such as steps.ID.status == 'failed', runs if the condition is true. After a failure, a crash or Ctrl-C, --resume continues the run: finished steps are not
-repeated, failed and interrupted steps run again with the same RELAY_STEP_KEY. Only one process works on a run at a time. If
+repeated, failed and interrupted steps run again. RELAY_STEP_KEY is the same in both attempts, so a command can recognise a repetition. Only one process works on a run at a time. If
 that process is alive, the command fails. If relay cannot tell, the command waits until the lease ends; --take-over does not
 wait. The output of the last steps goes to standard output, everything else to standard error.
 
-A step whose prompt showed only a part of its context, or whose model gave an empty, refused or cut answer, gets a warning
-at the end. The exit code is 6 if the run is done and an answer is incomplete.`,
+At the end, the run warns about each step whose prompt showed only a part of its context, and about each answer that is
+empty, refused or cut off. The exit code is 6 if the run is done and an answer is incomplete.`,
   flags: RUN_FLAGS,
   takes: { max: 1 },
   examples: `

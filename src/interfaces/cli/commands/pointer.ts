@@ -62,10 +62,12 @@ const push = defineCommand({
   usage: '[file|-]',
   details: `Reads a file or standard input, up to ${bytes(PAYLOAD_BYTES)}. At a terminal it prints the pointer, size, tokens and
 expiry. In a pipe it prints only the pointer. Without API keys, anyone who has the pointer can pull the payload until it
-expires or is revoked. With API keys, only your tenant (the keys of your account) can, unless you pass --visibility link.
+expires or is revoked. With API keys, only keys of your tenant (your account on the relay) can
+pull it, unless you pass --visibility link. Each push also gets a short handle, such as relay:128.
+
 With --encrypt the relay stores only ciphertext. The key is the #key= part of the pointer. It is never sent to
-the relay. With --keep-key it is also saved on this machine, so that the handle (such as relay:128) is enough to pull
-here. Metadata is not encrypted. The file name is stored as metadata, except with --encrypt.`,
+the relay. With --keep-key it is also saved on this machine, so that you can pull here with the handle
+alone. Metadata is not encrypted. The file name is stored as metadata, except with --encrypt.`,
   flags: {
     encrypt: { short: 'e', help: 'encrypt on this machine; the relay never sees the key' },
     'keep-key': {
@@ -204,14 +206,18 @@ function warnOfSecrets(io: Io, beginning: Uint8Array, id: string): void {
 
 const FLAGS = {
   ...PART_FLAGS,
-  cost: { help: 'only count the tokens, without reading the payload' },
+  cost: { help: 'print only the token count' },
   ...WRITE_FLAGS,
 } as const satisfies Flags;
 
 const pull = defineCommand({
   usage: '<url>',
   details: `Writes the bytes to standard output unchanged. To save tokens, look at --outline first, then pull only the
-lines you need. --cost counts the tokens of the payload or of a part, and does not count as a pull. Instead of the URL, pass
+lines you need. --cost counts the tokens of the payload or of a part.
+--outline, --cost and a search without a match do not count as a pull. On an encrypted pointer with --max-pulls, the first of
+them uses one pull, and the next pull is free.
+
+Instead of the URL, pass
 a handle (relay:128, or only 128), or - to read the pointer from standard input.`,
   flags: FLAGS,
   examples: `
@@ -260,8 +266,7 @@ const UNKNOWN = 'unknown: the server does not report it';
 const peek = answerCommand({
   usage: '<url>',
   details: `At a terminal it shows size, tokens, expiry and metadata. In a pipe it prints the metadata as JSON. With --json
-it prints size, tokens, expiry and metadata as JSON. A peek does not count as a pull. A handle such as relay:128 works instead of the URL. Servers of
-the original ContextRelay report only the metadata.`,
+it prints size, tokens, expiry and metadata as JSON. A peek does not count as a pull. A handle such as relay:128 works instead of the URL. Servers of the original ContextRelay (version 0.2.0) report only the metadata.`,
   examples: `
     relay peek http://127.0.0.1:7474/pull/<uuid>  # show size, expiry and metadata
     relay peek <url> | jq -r .summary  # print one field of the metadata`,
@@ -300,7 +305,8 @@ function pushed(at: string, from: string | null): string {
 const ls = answerCommand({
   usage: '[word…]',
   details: `Lists the pointers that have not expired, newest first. With words it lists those with these words in the summary,
-metadata, sender, channel or handle. In a pipe each line has URL, time of the push and title. The URL of an encrypted payload
+metadata, sender, channel or handle. In a pipe each line has the URL, the time of the push and a title: the
+summary, else the file name, else the command that printed the payload. The URL of an encrypted payload
 has no key, because the relay does not know it.`,
   takes: { max: 50 },
   flags: { channel: { short: 'c', value: 'NAME', help: 'only pointers on this channel' }, ...listFlags(20) },
@@ -349,8 +355,7 @@ const TITLE_CHARS = 100;
 
 const renew = defineCommand({
   usage: '<url…>',
-  details: `Extends the life of pointers to at least --ttl from now, or without --ttl to the maximum of your plan. A renewed pointer
-lives up to a quarter longer than --ttl, so that a program that renews at each turn seldom has to. It never shortens the life of a pointer. The URL stays the same. A pointer with --max-pulls keeps its expiry.`,
+  details: `Extends the life of pointers to at least --ttl from now, or without --ttl to the maximum of your plan. A renewed pointer lives up to 25 % longer than --ttl, so most calls of a program that renews often change nothing. The command never shortens the life of a pointer. The URL stays the same. A pointer with --max-pulls keeps its expiry.`,
   takes: { min: 1, max: RENEWED_POINTERS },
   flags: { ttl: { value: 'TIME', help: 'live at least 90s, 15m, 2h, 7d or a number of seconds from now' } },
   examples: `
@@ -398,7 +403,7 @@ const POLL_INTERVAL_MS = 500;
 
 const receipts = defineCommand({
   usage: '<url>',
-  details: `A pointer goes through the stages stored, notified, pulled, acked or dead, and result. A stage is shown only if there
+  details: `The stages are: stored, notified, pulled, acked (or dead, if the group gave up), result. A stage is shown only if there
 is evidence for it: a subscriber that confirmed the message, bytes that were read, an acknowledgement, a dead letter or a
 result.`,
   flags: { watch: { short: 'w', help: 'keep showing new receipts until a task has its result, or Ctrl-C' } },

@@ -204,7 +204,8 @@ const merge = answerCommand({
   usage: '[<base> <ours> <theirs> <path>]',
   details: `Merges PROJECT.md, state.json, decisions.md and todos.json and keeps the changes of both sides. Todos and state are
 merged field by field. If both branches gave the same number to different entries, the branch with the older entry keeps its
-numbers. The entries that the other branch added from this number on get new numbers, and references to them are updated. If both sides changed the same lines, the conflict
+numbers. New entries of the other branch with the same or a higher number are renumbered, and references to them are updated.
+If both sides changed the same lines, the conflict
 stays in the file and the exit code is 1. After relay install git, git runs this command automatically as a merge driver.`,
   takes: { min: 0, max: 4 },
   flags: { ...PROJECT_FLAGS, driver: { help: 'merge one file; used by git as a merge driver' } },

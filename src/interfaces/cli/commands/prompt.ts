@@ -185,7 +185,7 @@ const run = defineCommand({
 and the prompt. A model that supports tools can also search the thread and pull parts of artifacts. The answer is stored as
 an artifact of the thread. The answer can also change the state of the thread.
 
-Without --provider, RELAY_PROVIDER and model_provider in config.json, relay uses the first provider whose variable is set:
+The provider is --provider, else RELAY_PROVIDER, else model_provider in config.json, else the first one whose variable is set:
 ${PROVIDER_VARIABLES}, or RELAY_MODEL_URL for an OpenAI-compatible server. The model is --model, else RELAY_MODEL, else the
 entry in config.json, such as {"model_provider": "ollama", "models": {"ollama": "qwen3"}}, else a built-in default.
 A model that sends nothing for five minutes is stopped; RELAY_MODEL_TIMEOUT=SECONDS changes this.

@@ -20,6 +20,7 @@ import { type Io, interruption, type Style } from '../io.ts';
 import { TENANT_FLAG } from './keys.ts';
 
 const up = defineCommand({
+  omitsUrl: true,
   details: `Commands on this machine use the local store directly and need no server. Start a server for other machines, other
 programs or the dashboard. It serves the same store. By default it listens only on loopback (127.0.0.1). It requires API
 keys if others can reach it: on another address, with a --public-url that is not loopback, or behind a trusted proxy.`,

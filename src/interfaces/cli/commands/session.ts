@@ -170,7 +170,8 @@ or to the server of --url or CONTEXTRELAY_URL. No other command stores a whole s
 const forget = defineCommand({
   usage: '[session]',
   details: `Deletes a session from the search index, and hides it from all commands, hooks and tools of the relay. The transcript itself
-stays where it is: delete it with its client. With --all it deletes the whole index; hidden sessions stay hidden.`,
+stays where it is: delete it with its client. With --all it deletes the whole index. A session that was
+hidden stays hidden, also after --all: no command shows it again.`,
   flags: { all: { help: 'delete the whole index' } },
   examples: `
     relay session forget 3f2a  # hide this session

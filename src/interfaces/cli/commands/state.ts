@@ -28,7 +28,7 @@ import { describe, newestEvents } from '../thread-events.ts';
 const header = readCommand('headers', {
   details: `At a terminal, or with --text or --tokens, it prints the text for a prompt: constraints, steps, questions, decisions,
 facts and artifacts, most important first, in at most ${VIEW_TOKENS} tokens. The last line counts the items that are left out. In a
-pipe without these options it prints JSON of at most ${bytes(HEADER_BYTES)}. relay stats counts the tokens that are printed in a pipe.`,
+pipe without these options it prints JSON of at most ${bytes(HEADER_BYTES)}. Tokens that this command prints in a pipe are counted in relay stats.`,
   flags: {
     text: { help: 'print text for a prompt (the default at a terminal)' },
     tokens: { value: 'N', help: `print at most N tokens (${VIEW_TOKENS})` },
@@ -98,6 +98,8 @@ const patch = answerCommand({
   details: `Applies a JSON Patch (RFC 6902) and creates a new version. The whole patch is applied or none of it. Pass it
 with --json, as a file, or on standard input (-). With --if-match v7 the patch is rejected if the state is no longer at
 v7.
+
+Lists of the state, and the fields of their entries (? = optional):
 
   facts           {"id", "key", "value"}
   constraints     {"id", "description", "severity"?}
@@ -248,7 +250,7 @@ function describeVersion(event: ThreadEvent, stateRef: string): string {
 
 const compact = answerCommand({
   details: `Merges repeated actions and keeps the newest 50. Keeps the newest 200 artifact refs and those that the state mentions.
-Adds a summary of the rest. The artifacts are not deleted. Creates a new version; earlier versions are kept. A very long
+The other actions and refs are replaced by a short summary (session_summary). The artifacts are not deleted. Creates a new version; earlier versions are kept. A very long
 state is compacted automatically.`,
   flags: THREAD_FLAG,
   examples: 'relay state compact --thread 550e84  # compact the state and print what was dropped',

@@ -112,7 +112,7 @@ const restore = answerCommand({
     engine: { value: 'URL', help: 'restore into this NATS cluster (RELAY_ENGINE)' },
     blobs: {
       value: 'URL',
-      help: 'store payloads above 1 MiB in this bucket (for a cluster also RELAY_BLOBS)',
+      help: 'store payloads above 1 MiB in this bucket (RELAY_BLOBS if you restore into a cluster)',
     },
     force: { help: 'replace the existing store' },
     partial: { help: 'skip damaged payloads and restore the rest; the exit code is then 1' },

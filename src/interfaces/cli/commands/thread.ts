@@ -276,11 +276,15 @@ With --json it prints only the artifact_ref and the token counts.`,
 
 const stats = answerCommand({
   usage: '[<id>]',
-  details: `Naive: tokens if every artifact were pasted in full once. Actual: tokens if only the previews are pasted. Avoided: the
-difference. If relay built prompts from this thread, it also shows what the same prompts would cost with everything pasted, what
-models were really shown (prompts, pulls, other reads), and the difference. The difference is negative if pasting would have cost less. All numbers are counted with the named tokenizer. See docs/tokens.md.
-With --tools it shows the outputs that relay tee has stored, by command: tokens printed, kept back, pulled later, and the
-net saving, which can be negative.`,
+  details: `Counts what it costs to paste every artifact once: naive tokens are the cost in full, actual tokens the cost of only the
+previews, and avoided tokens the difference.
+
+For prompts that relay built from the thread, it also shows three numbers: the cost with everything pasted, the tokens
+that models were shown (prompts, pulls, other reads), and the difference. The difference is negative if pasting would
+have cost less. All numbers are counted with the named tokenizer. See relay help guide tokens.
+
+With --tools it shows, for each command that relay tee ran and each wrapped MCP server, the tokens printed, kept back (stored, but left out of the
+excerpt) and pulled later, and the net saving, which can be negative.`,
   flags: {
     all: { help: 'sum over all threads' },
     tools: { help: 'sum over the stored outputs of commands' },
@@ -423,8 +427,8 @@ const importThread = defineCommand({
   usage: '<bundle.zip|-> | --legacy [dir]',
   details: `Checks the bundle first, then imports all of it or nothing. A thread that already exists is not changed.
 
-With --legacy it imports all threads from the home of a Go relay (github.com/nebullii/relay; default ~/.relay), which may
-be running and is never changed. Names, ids, refs, types, hashes, events and all state versions are kept; differences are
+With --legacy it imports all threads from the home of a Go relay (github.com/nebullii/relay; default ~/.relay). The Go
+relay may be running; its home is only read. Names, ids, refs, types, hashes, events and all state versions are kept; differences are
 reported. If this relay cannot represent some fields of a state, the original state is also stored as an artifact. Run it again to import new threads. A ZIP
 exported by a Go relay has no artifact contents and is rejected.`,
   takes: { max: 1 },

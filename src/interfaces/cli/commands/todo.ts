@@ -167,7 +167,7 @@ function findTodo(todos: readonly Todo[], wanted: string): Todo {
 
 const claim = projectCommand({
   usage: '[id]',
-  details: `A claim is a lease of 15 minutes, which the hooks of your session renew. Without an id it claims the first pending todo
+  details: `A claim is a lease of 15 minutes. The hooks of a coding agent renew it (see relay install); without hooks, claim again. Without an id it claims the first pending todo
 that nobody holds; the exit code is 1 if there is none. After a claim has expired, others can claim the todo.`,
   examples: `
     relay todo claim  # claim the next free todo and print it

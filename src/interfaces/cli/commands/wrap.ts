@@ -7,7 +7,8 @@ const run = defineCommand({
   usage: '--cli PROGRAM ["PROMPT" | -] [-- ARGS…]',
   details: `Prints the standard output of the program unchanged and stores it as an artifact. Standard error is passed through
 and not stored. The exit code is the exit code of the program. For claude, codex, gemini, opencode, aider and sgpt the way
-to pass the prompt is built in. Other programs get it on standard input, or in place of {prompt} or {file} in ARGS. Without
+to pass the prompt is built in. Other programs get the prompt on standard input. In ARGS, {prompt} is replaced by the
+prompt and {file} by the path of a file that contains it. Without
 a prompt the program runs interactively in the terminal and nothing is stored.`,
   flags: {
     cli: { value: 'PROGRAM', help: 'name or path of the program' },
