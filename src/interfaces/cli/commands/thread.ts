@@ -209,7 +209,11 @@ function summary(info: ThreadInfo & { readonly state: State; readonly stats: Sta
   const lines = [rows(style.dim, facts)];
   for (const [title, items] of lists) {
     if (items.length === 0) continue;
-    lines.push('', style.bold(title), ...items.slice(0, MAX_ITEMS).map((item) => `  ${shortLine(item, room)}`));
+    lines.push(
+      '',
+      style.bold(title),
+      ...items.slice(0, MAX_ITEMS).map((item) => `  ${shortLine(item, room)}`),
+    );
     if (items.length > MAX_ITEMS) lines.push(style.dim(`  … ${count(items.length - MAX_ITEMS)} more`));
   }
   return lines.join('\n');
