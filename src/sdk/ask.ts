@@ -13,7 +13,10 @@ export interface AskOptions extends Omit<NewQuestion, 'question' | 'expires_in'>
   onAsked?(question: AskedQuestion): void | Promise<void>;
 }
 
-/** Asks a person and waits for the answer. Rejects with `failed` if nobody answers in time. */
+/**
+ * Asks a person and waits for the answer. Rejects with `failed` if nobody answers in time and there is no
+ * default answer.
+ */
 export async function askPerson(
   questions: QuestionsApi,
   question: string,

@@ -209,8 +209,8 @@ export class ContextRelay {
   }
 
   /**
-   * Returns how many tokens a payload, or a part of it, costs a model. An encrypted payload is read by this
-   * client and counted with the option `counter`. This uses up no pull.
+   * Returns how many tokens a payload, or a part of it, costs a model. An encrypted payload is read by this client
+   * and counted with the option `counter`. Uses up no pull, and rejects if the relay would count the read as a pull.
    */
   async cost(url: string, part?: PartRequest, options: CallOptions = {}): Promise<Cost> {
     const ref = parsePointer(url);

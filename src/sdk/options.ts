@@ -190,7 +190,7 @@ export interface CallOptions {
 }
 
 export interface PublishOptions extends CallOptions {
-  /** Delay in seconds, at most 30 days. The relay sends the message within a minute of that time. */
+  /** Delay in seconds, at most 30 days. The relay sends the message at most a minute after the delay. */
   readonly after?: number;
   /** Sequence number of the message that this message answers. Both are in the same channel. */
   readonly replyTo?: number;

@@ -2,8 +2,8 @@ import { abortable } from './http-client.ts';
 import type { CallOptions } from './options.ts';
 
 /**
- * An API group whose methods also accept a `signal`. It is a field of the last argument, or of an additional
- * argument.
+ * An API group whose methods also accept a `signal`. The signal is a field of the last argument, or of an
+ * additional argument.
  */
 export type WithSignal<Api> = {
   readonly [M in keyof Api]: Api[M] extends (...args: infer P) => Promise<infer R>

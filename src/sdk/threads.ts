@@ -238,7 +238,7 @@ export class ThreadArtifacts {
     return this.#api.putArtifact(this.#thread, input, { signal });
   }
 
-  /** Returns an artifact without its content. The token ledger counts only reads of the content. */
+  /** Returns an artifact without its content. The token ledger does not count this call. */
   async get(ref: string, options: CallOptions = {}): Promise<StoredArtifact> {
     const meta = await this.#api.artifact(this.#thread, ref, { counted: false }, options);
     return new StoredArtifact(this.#thread, meta, this.#api);
