@@ -3,8 +3,8 @@ import type { Hit } from '../kernel/search-index.ts';
 import { prefixUpperBound } from '../kernel/validate-input.ts';
 
 /**
- * Maximum number of matching texts that are ranked. Of more matches, only the newest texts are ranked. A word
- * with more matches is expensive and hardly selective, so it is ignored if the query has other words.
+ * Maximum number of matching texts that are ranked. Of more matches, only the newest texts are ranked. A word with
+ * more matches is expensive and hardly selective, so it is ignored if the query has a rarer word that matches.
  */
 const RANKED_TEXTS = 1000;
 

@@ -24,8 +24,8 @@ export interface MemoryEngine extends Engine {
 
 /**
  * Opens an in-memory engine for tests, which guarantees only what the ports guarantee. Sequence numbers and revisions
- * have gaps unless `gaps` is false. Every call yields to other tasks before and after its work. Bodies are copied,
- * and come whole or in pieces of random length.
+ * have gaps unless `gaps` is false. Every call yields to other tasks before its work, and most writes yield again
+ * after it. Bodies are copied, and come whole or in pieces of random length.
  */
 export function openMemory(o: { env?: Env; gaps?: boolean } = {}): MemoryEngine {
   const env = o.env ?? systemEnv;

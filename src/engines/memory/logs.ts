@@ -18,7 +18,7 @@ interface Stream {
   rows: Row[];
   /** Highest sequence number ever used. It does not go back when the log is dropped. */
   last: number;
-  /** Highest sequence number ever trimmed. */
+  /** Highest trimmed sequence number. It goes back to 0 when the log is dropped. */
   trimmed: number;
 }
 

@@ -134,7 +134,10 @@ export class AccountStorage implements StorageLimit {
   }
 }
 
-/** Publishes a message that is part of a deletion. Retries until the reported usage reflects the freed storage. */
+/**
+ * Publishes a message that is part of a deletion. If the account is full, retries until the reported usage
+ * reflects the freed storage, at most for `timeoutMs`.
+ */
 export async function publishWhenFreed(
   connection: Connection,
   subject: string,

@@ -150,8 +150,8 @@ export class Connection {
   readonly #batching = new ConcurrencyLimit(CONCURRENT_BATCHES);
   #closed = false;
   /**
-   * Called if no server listens on a subject, as in a frozen store. Returns an error if the store is frozen,
-   * otherwise null.
+   * Called if no server listens on a subject, as in a frozen store, and before a deletion while `frozen` is
+   * true. Returns an error if the store is frozen, otherwise null.
    */
   findFreezeError: () => Promise<RelayError | null> = async () => null;
   /** Called when the client has connected again. */
@@ -274,7 +274,8 @@ export class Connection {
   }
 
   /**
-   * Deletes the message with this sequence, which needs no free storage. Returns null if the message does not exist.
+   * Deletes the message with this sequence, which needs no free storage. Returns null if the message does not
+   * exist or JetStream rejects the deletion.
    */
   async remove(stream: string, seq: number): Promise<true | null> {
     const done = await this.api(`STREAM.MSG.DELETE.${stream}`, { seq, no_erase: true }).catch((error) => {

@@ -152,7 +152,10 @@ export class NatsLogs implements Logs {
     return note ? parseTrimmed(note) : 0;
   }
 
-  /** Converts an expected last sequence to a position. Returns null if the last entry has another sequence. */
+  /**
+   * Converts an expected last sequence to a position. The position of an imported entry is looked up. Returns
+   * null if this entry is not the last one.
+   */
   async #expectedPosition(subject: string, seq: number | undefined): Promise<number | undefined | null> {
     if (seq === undefined || seq <= 0 || seq >= this.#store.firstSeq) return seq;
     const last = await this.#store.connection.last(this.#stream, subject);
@@ -188,7 +191,8 @@ export class NatsLogs implements Logs {
   }
 
   async #appendOnce(subject: string, payload: Uint8Array, marker: string, expect: number | undefined | null) {
-    // Look for an entry with this id, unless the log must be empty: an empty log has no such entry.
+    // If a certain last entry is expected, first look for an entry with this id, which takes precedence. An
+    // empty log has none. Without an expectation, the publish below fails if the marker exists.
     if (expect !== undefined && expect !== 0) {
       const first = await this.#entrySeqOfMarker(marker);
       if (first !== null) return first;

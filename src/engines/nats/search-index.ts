@@ -20,8 +20,8 @@ const [pack, unpack] = [promisify(gzip), promisify(gunzip)];
 const PART_BYTES = 512 * 1024;
 
 /**
- * Lifetime of a tombstone in seconds. A local index that was not updated for longer is rebuilt, because it may have
- * missed deletions.
+ * Lifetime of a tombstone in seconds. A local index that was not updated for nearly as long is rebuilt,
+ * because it may have missed deletions.
  */
 const TOMBSTONE_SECONDS = 30 * 86_400;
 
