@@ -4,7 +4,10 @@ import { test } from 'node:test';
 import { SECRET_FINDINGS, SECRET_SCAN_CHARS } from '../base/limits.ts';
 import { findSecrets, maskSecrets } from './secrets.ts';
 
-/** Assembled from parts, so that secret scanners do not report this file. */
+/**
+ * Characters of fake secrets. The secrets are assembled from parts, so that secret scanners do not report
+ * this file.
+ */
 const LETTERS = 'Zk3vQ9xT7bLm2WcY8rNf4HsJ6pDg5AuEiOq1XtRwBnVe';
 const HEX = '3f9a1c7e5b2d8046'.repeat(4);
 const some = (length: number) => LETTERS.repeat(8).slice(0, length);

@@ -134,7 +134,7 @@ test('above the limit, a sample of the text is scaled up and marked as an estima
   const half = Math.ceil(TOKEN_COUNT_CHARS / 2);
   const text = 'word '.repeat(Math.ceil(half / 5)) + '9 '.repeat(half) + 'word '.repeat(Math.ceil(half / 5));
   const { tokens, estimated } = countTokens(text);
-  // `word ` is one token of five characters; `9 ` is two tokens of two characters.
+  // The five characters of `word ` are one token. The two characters of `9 ` are two tokens.
   const exact = Math.ceil(half / 5) * 2 + half * 2;
   assert.equal(estimated, true);
   assert.ok(Math.abs(tokens / exact - 1) < 0.02, `${tokens} for ${exact}`);

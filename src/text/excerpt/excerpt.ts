@@ -19,7 +19,7 @@ export interface ExcerptOptions {
 export interface Excerpt {
   /**
    * The whole text if it fits. Otherwise original lines in their order: `1204 text` is line 1204, `1204:300 text` is
-   * line 1204 from column 300 on, and `…13-40` stands for omitted lines.
+   * line 1204 from column 300 on, and `…13-40` stands for omitted lines. For binary data, its kind and size.
    */
   readonly text: string;
   readonly kind: ExcerptKind;

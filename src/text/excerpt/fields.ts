@@ -45,7 +45,7 @@ export class Column {
     }
   }
 
-  /** Calls `found` for lines with rare values or extreme numbers. The rarity ranges from 0 (an example) to 1. */
+  /** Calls `found` for lines with rare values or extreme numbers. The rarity ranges from 0.1 (an example) to 1. */
   unusual(found: (line: Line, rarity: number) => void): void {
     if (this.rows < 5) return;
     const values = [...(this.#values?.values() ?? [])].sort((a, b) => a.count - b.count);

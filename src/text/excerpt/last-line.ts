@@ -9,7 +9,10 @@ export interface LastLineFacts {
   readonly exit?: number | null;
 }
 
-/** Number of omitted lines that the command in the last line of an excerpt reads. */
+/**
+ * The command in the last line of an excerpt reads the first omitted line and at most this many lines after
+ * it.
+ */
 const SAMPLE_LINES = 60;
 
 /**

@@ -28,8 +28,9 @@ const ESCAPE_CHARS = 256;
 const DECODE_BYTES = 64 * 1024;
 
 /**
- * Escape sequences (CSI, OSC, DCS and two-character ones) and other control characters except tab. The
- * repeated parts of the pattern match no escape character, so the search takes linear time.
+ * Matches escape sequences (CSI, OSC, DCS and two-character ones), control characters except tab, LF and CR,
+ * byte order marks and Unicode line separators. The repeated parts of the pattern match no escape character,
+ * so the search takes linear time.
  */
 const CONTROLS =
   /(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]?|\x1b[\]PX^_][^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?|\x1b[ -/]*[0-~]?|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufeff\u2028\u2029]/g;

@@ -27,7 +27,10 @@ export class QuestionMatches {
   /** True if the question asks for the last of several similar lines. */
   readonly #wantsLast: boolean;
   #matches: Match[] = [];
-  /** Matched terms of the worst stored match. Lines that match worse are not stored. */
+  /**
+   * Matched terms of the worst stored match. A new match must be better, or as good if the question asks for
+   * the last line.
+   */
   #least: readonly number[] = [];
   #before: Line[] = [];
   #open: Match[] = [];

@@ -44,7 +44,10 @@ const WARNING_LINES = 5;
 const FIRST_LINES = 12;
 /** Number of lines of the first failure that come before the other failures. */
 const WHOLE_LINES = 28;
-/** Number of lines shown after an error that has no indented details. */
+/**
+ * Number of unindented lines after an error that still belong to it. Used for errors that error words or a
+ * log level show.
+ */
 const CONTEXT_AFTER = 2;
 const FEW_SUMMARIES = 8;
 /** Difference in priority between a match of the question and the lines around it. */

@@ -7,8 +7,8 @@ import { badPart, checkPartRequest, type Part, type PartRequest, parseLineRange 
 import { CUT_MARK, type PartBody, PartText, plural, type TextLine, textLines } from './text-lines.ts';
 
 /**
- * Returns the requested part of a text. Throws `not_text` if the body is not UTF-8, and `bad_part` if the part does
- * not exist.
+ * Returns the requested part of a text. Throws `not_text` if the body is not UTF-8, `not_json` if a JSON Pointer is
+ * used on other text, and `bad_part` if the part does not exist.
  */
 export async function takePart(body: PartBody, part: PartRequest, matcherFor: MatcherFactory): Promise<Part> {
   try {
