@@ -177,7 +177,7 @@ function tokenFetch(origin: string, token: string | undefined): typeof fetch {
     const request = new Request(input, init);
     const isOwn = new URL(request.url).origin === origin;
     if (isOwn && token) request.headers.set('Authorization', `Bearer ${token}`);
-    // Do not follow redirects, because a redirect could send the token elsewhere.
+    // With a token, do not follow redirects, because a redirect could send the token elsewhere.
     return fetch(request, { redirect: isOwn && token ? 'error' : 'follow' });
   };
 }
@@ -269,8 +269,8 @@ type Conversation = Pick<AgentTask, 'contextId' | 'taskId'>;
 
 /**
  * Runs each task as a message to a remote A2A agent. The artifacts of the agent's answer are the output. A
- * task that came over A2A is forwarded with its parts unchanged, and its answer is returned unchanged. Each
- * A2A context of the sender has its own context at the remote agent.
+ * task that came over A2A is forwarded with its parts unchanged, and the output is then the whole answer in
+ * A2A JSON. Each A2A context of the sender has its own context at the remote agent.
  */
 export function a2aBridgeRunner(url: string): Runner & { run(job: BridgeJob): Promise<Ran> } {
   let agent: Promise<RemoteAgent> | null = null;

@@ -71,8 +71,9 @@ const ARGUMENT_BYTES = 120 * 1024;
 
 /**
  * Returns the command line that passes a prompt to a program. If the user's arguments contain `{prompt}` or
- * `{file}`, the prompt is filled in there. Otherwise the profile of the program decides, and without a
- * profile the prompt goes to stdin. If a file is needed, `writeFile` writes it and returns its path.
+ * `{file}`, the prompt is filled in there. Otherwise a placeholder in the program's profile, `promptBy` or
+ * the profile's `prompt` decides, in this order; by default the prompt goes to stdin. If a file is needed,
+ * `writeFile` writes it and returns its path.
  */
 export async function commandLine(
   choice: CliChoice,

@@ -66,9 +66,10 @@ const WIRES: { readonly [provider in ProviderName]: Wire } = {
 };
 
 /**
- * Opens a model. The choice, the environment or the preferences select its provider, in this order. If none
- * of them does, uses the first provider whose environment variable is set. `found` contains installed
- * programs, which the error for a missing API key suggests instead.
+ * Opens a model. The choice, the environment or the preferences select its provider, in this order. If only a
+ * base URL is chosen, the provider is `compatible` and the preferences do not count. If nothing selects a
+ * provider, uses the first one whose environment variable is set. `found` contains installed programs, which
+ * the error for a missing API key suggests instead.
  */
 export function openModel(
   choice: ModelChoice,
@@ -108,7 +109,7 @@ export function openModel(
 
 const NO_TOOLS: ToolUse = { tools: [], rounds: [], last: true };
 
-/** Returns a model that is called over HTTP. If the server does not know `path`, uses `older` from then on. */
+/** Returns a model that is called over HTTP. If the server answers 404, uses `older` from then on. */
 export function providerModel(
   connection: Connection,
   format: Format,

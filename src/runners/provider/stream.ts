@@ -15,8 +15,8 @@ export interface ModelRequest extends ToolUse {
 }
 
 /**
- * One piece of a stream, in a form for all providers. A field of a later piece replaces the same field of an
- * earlier one.
+ * One piece of a stream, in a form for all providers. Texts are joined. Counts and calls of a later piece
+ * replace those of an earlier one.
  */
 export interface Piece extends Pick<ModelAnswer, 'calls' | 'turn' | 'cut' | 'refused'> {
   readonly text?: string;

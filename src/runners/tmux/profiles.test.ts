@@ -15,7 +15,8 @@ function askedOf(name: string, sight: AgentView): string {
   return state.name === 'asks' ? state.asked : assert.fail(`${name} is ${state.name}`);
 }
 
-/** Screens of Claude Code 2.1, Codex 0.166, Gemini CLI 0.61, OpenCode 1.18 and Aider, shortened. */
+// The tests below use shortened screens of Claude Code 2.1, Codex 0.166, Gemini CLI 0.61, OpenCode 1.18 and
+// Aider.
 
 test('Claude Code works, waits for input, or asks', () => {
   const box = [RULE, '❯ ', RULE];

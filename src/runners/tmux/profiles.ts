@@ -18,7 +18,10 @@ export interface AgentProfile {
   readonly screen?: string;
   /** Matches the screen while the agent works. */
   readonly busy?: string;
-  /** Matches the screen while the agent waits for input. Only in this state a task is pasted and can end. */
+  /**
+   * Matches the screen while the agent waits for input. A task is pasted only in this state, and ends in this
+   * state even without an outcome block.
+   */
   readonly ready?: string;
   /** Matches the screen while the agent waits for a person's decision. The first group is the question. */
   readonly asks?: string;
@@ -173,7 +176,7 @@ export function compileProfile(name: string, profile: AgentProfile) {
       if (status?.state === 'ready' || shows(ready, view)) return { name: 'ready' };
       return { name: 'unclear' };
     },
-    /** Returns the text above the input box. */
+    /** Returns the text above the input box. Returns the whole text if there is no input box. */
     aboveInput(screen: string): string {
       const last = ready === null ? undefined : [...screen.trimEnd().matchAll(ready)].at(-1);
       if (!last) return screen;

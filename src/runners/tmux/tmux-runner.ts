@@ -23,12 +23,11 @@ const STILL_MS = 500;
 const BLANK_MS = 10_000;
 /** Maximum time in ms that a paste may take to appear on the screen. */
 const LAND_MS = 8_000;
-/**
- * Pauses in ms before and after Enter is pressed. A program treats a key right after a paste as part of the
- * paste.
- */
+/** Pause in ms before Enter is pressed. A program treats a key right after a paste as part of the paste. */
 const BEFORE_ENTER_MS = 150;
+/** Maximum time in ms that the screen may take to change after Enter. Then Enter is pressed again. */
 const ENTER_MS = 2_000;
+/** Maximum number of times that Enter is pressed. */
 const ENTERS = 4;
 /**
  * If the agent was never seen working, its task counts as done when new output is visible and the agent has
