@@ -17,7 +17,10 @@ interface SchemaProblem {
 /** Checks for `format`, by the name of the format. Any other `format` is only an annotation, as in the standard. */
 type Formats = { readonly [name: string]: (text: string) => boolean };
 
-/** Maximum depth of nested `$ref`s. A schema with more probably refers to itself without end. */
+/**
+ * Maximum depth of nested schemas, where each `$ref` counts as a level. A deeper schema probably refers to
+ * itself without end.
+ */
 const DEPTH = 64;
 
 /**

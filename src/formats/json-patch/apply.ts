@@ -27,7 +27,10 @@ interface PatchOptions {
   readonly guard?: (segments: readonly string[]) => string | undefined;
   /** Size of the document as JSON in bytes. Measured if the caller does not know it. */
   readonly bytes?: number;
-  /** Maximum size of the result in bytes. Between two operations, the document may have twice this size. */
+  /**
+   * Size limit in bytes. Only documents of more than twice this size are rejected here, because an operation
+   * may shrink the document again. The caller checks the size of the result.
+   */
   readonly maxBytes?: number;
   /**
    * Counts the work steps of a patch and rejects it if it needs too many. The number of steps grows with the
