@@ -12,8 +12,9 @@ import type { KeptPointers } from './kept-pointers.ts';
 let last = 0;
 
 /**
- * An append-only list of JSON entries. Each append writes a new file below a prefix and reads nothing. The
- * file name is the time of the append, which gives the order of appends by several processes.
+ * A list of JSON entries, from which only the last entry or all entries can be removed. Each append writes a new file
+ * below a prefix and reads nothing. The file name is the time of the append, which gives the order of appends by
+ * several processes.
  */
 export class EntryLog<E> {
   readonly #files: FileSpace;
@@ -22,8 +23,8 @@ export class EntryLog<E> {
   readonly #pointers: KeptPointers;
 
   /**
-   * `prefix` ends with a slash. Each file has the metadata `metadata` and expires after `ttl` seconds.
-   * `pointers` renews the pointers that occur in entries, so that they do not expire first.
+   * `prefix` ends with a slash. Each file has the metadata `metadata` and expires after `ttl` seconds. `pointers`
+   * renews the pointers that occur in entries, so that they do not expire before the entries.
    */
   constructor(
     files: FileSpace,
@@ -45,7 +46,7 @@ export class EntryLog<E> {
     await this.#pointers.keep(text);
   }
 
-  /** Returns all entries, or the last `limit` entries. Returns null if nothing was ever appended. */
+  /** Returns all entries, or the last `limit` entries. Returns null if there is no entry. */
   async read(limit?: number): Promise<E[] | null> {
     const paths = (await filesBelow(this.#files, this.#prefix)).map(({ path }) => path);
     if (paths.length === 0) return null;

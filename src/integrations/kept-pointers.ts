@@ -64,9 +64,9 @@ export class KeptPointers {
 }
 
 /**
- * Returns when to renew a pointer, in ms since the epoch. If `expires` is undefined, the pointer belongs to
- * another tenant and is never renewed. If the relay gave it a shorter lifetime than `ttl`, the pointer is
- * renewed after an eighth of this lifetime.
+ * Returns when to renew a pointer, in ms since the epoch: when `ttl` seconds of its lifetime are left. If its
+ * lifetime is not longer than `ttl`, or there is no `ttl`, it is renewed after an eighth of its lifetime. If
+ * `expires` is undefined, the pointer belongs to another tenant and is never renewed.
  */
 function renewalTime(now: number, expires: number | undefined, ttl: number | undefined): number {
   if (expires === undefined) return Number.POSITIVE_INFINITY;

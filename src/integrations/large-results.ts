@@ -26,8 +26,8 @@ export interface LargeResultOptions {
   /** Names of tools whose results stay unchanged. */
   readonly except?: readonly string[];
   /**
-   * Called if a result could not be pushed. The model then gets the full result, so that no work is lost. By default
-   * it logs a warning.
+   * Called if a result could not be pushed. The model then gets the full result, so that no work is lost. By default,
+   * a warning is logged.
    */
   readonly onError?: (error: unknown) => void;
 }
@@ -244,7 +244,7 @@ export async function describePointer(
   const range = { start: 0, end: Math.min(PREVIEW_BYTES, found.size ?? PREVIEW_BYTES) };
   const what = found.text === false ? 'the payload, which is not text' : 'the payload';
   const size = found.size ?? maxBytes;
-  const told = await describeLargeText({
+  const replacement = await describeLargeText({
     url,
     id: found.id,
     what,
@@ -254,7 +254,7 @@ export async function describePointer(
     by: found.from ?? '',
     at: found.created_at ?? new Date(0).toISOString(),
   });
-  return `Not pulled: the limit for one result is ${exactBytes(maxBytes)}. ${told}`;
+  return `Not pulled: the limit for one result is ${exactBytes(maxBytes)}. ${replacement}`;
 }
 
 async function beginningOf(what: string, start: Uint8Array, size: number): Promise<ShownPart> {

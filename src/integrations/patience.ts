@@ -1,12 +1,12 @@
 import { RelayError } from '../base/errors.ts';
 import { isTransient } from '../sdk/http-client.ts';
 
-/** If the relay does not answer in time, no call is made for this many ms. */
+/** After a timeout or a temporary failure of the relay, no call is made for this many ms. */
 const PAUSE_MS = 60_000;
 
 /**
- * Limits the time that optional calls to the relay cost an agent. A call may take 5 s, including its retries.
- * If the relay does not answer in this time, no call is made for a minute.
+ * Limits the time that optional calls to the relay cost an agent. A call may take 5 s, including its retries. If the
+ * relay does not answer in this time or fails temporarily, no call is made for a minute.
  */
 export class Patience {
   /** Maximum time in ms that a call to the relay may delay an agent's step. Only tests change it. */
@@ -15,7 +15,7 @@ export class Patience {
 
   /**
    * Runs a call and returns its result. During a pause, makes no call and returns undefined. Throws the error of the
-   * call, or the abort reason of the caller's signal.
+   * call, or `timeout` if the call takes too long.
    */
   async run<T>(call: (signal: AbortSignal) => Promise<T>, signal?: AbortSignal): Promise<T | undefined> {
     if (performance.now() < this.#pausedUntil) return undefined;

@@ -89,8 +89,8 @@ function pullTool(relay: ContextRelay, { maxBytes = PULL_BYTES }: RelayToolOptio
       if (part === null) return relay.pull(url, undefined, { signal });
       const found = await relay.inspect(url, { signal });
       const size = found.size ?? Number.POSITIVE_INFINITY;
-      // For an encrypted payload, compute the size of its plain text: the Fernet token has four bytes for
-      // three bytes of the payload.
+      // An encrypted payload is a Fernet token, which has four bytes for three bytes of plain text. Compare the size
+      // of the plain text.
       if ((url.includes('#key=') ? (size * 3) / 4 : size) <= maxBytes)
         return relay.pull(url, undefined, { signal });
       return describePointer(relay, url, found, maxBytes, signal);

@@ -79,8 +79,8 @@ export interface ContextRelaySessionStoreOptions {
 }
 
 /**
- * Stores transcripts as files of a relay. If a query uses it as its `sessionStore`, `resume` can continue a
- * session on any machine that can reach the relay. The files are `<project>/<session>/main/…` and
+ * Stores transcripts as files of a relay. A query with this store as `sessionStore` can `resume` a session on any
+ * machine that can reach the relay. The files are `<project>/<session>/main/…` and
  * `<project>/<session>/sub/<subpath>/…`.
  */
 export class ContextRelaySessionStore implements SessionStore {

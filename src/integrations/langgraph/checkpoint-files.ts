@@ -72,8 +72,9 @@ interface StoredWrite {
 }
 
 /**
- * Large values that need not be sent again: the values that the newest checkpoint of a namespace in this process, or
- * a write after it, refers to. Pruning keeps these values.
+ * Cache for one namespace: the large values that are already stored or being sent, so that this process does not send
+ * them again. These are the values used by the newest checkpoint that this process has written or continued from, and
+ * by writes after it. Pruning does not delete them.
  */
 interface Recent {
   /** Large values by channel and version. */
@@ -506,8 +507,8 @@ export class CheckpointFiles {
   }
 
   /**
-   * Serializes a value. Adds the file of a large value to `files`. With `mayBeBelow`, returns a large value that is not
-   * stored yet as bytes.
+   * Serializes a value. Adds the file of a large value to `files`. With `mayBeBelow`, returns a value of up to
+   * `BELOW_BYTES` as bytes if it has no file yet.
    */
   async #dumpValue(
     value: unknown,
@@ -544,7 +545,10 @@ function dumped(type: string, bytes: Uint8Array): Dumped {
   return text === null ? [type, toBase64(bytes), 'base64'] : [type, text];
 }
 
-/** Returns a checkpoint as a line of JSON. In the line, bytes are replaced by their number, and they follow it. */
+/**
+ * Returns a checkpoint as a line of JSON and, below the line, the values that are bytes. In the line, each of these
+ * values is replaced by its number of bytes.
+ */
 function checkpointBytes(file: { readonly values: Readonly<Record<string, Dumped>> }): Uint8Array {
   const below: Uint8Array[] = [];
   const values = Object.entries(file.values).map(([channel, value]) => {
