@@ -75,8 +75,8 @@ export async function* diagnose(
   const checks: { readonly [name: string]: () => Promise<Finding> } = remote === null ? here : elsewhere;
   const begun: { readonly [name: string]: Promise<Finding> } = {};
   const late = () => wrong(`no answer within ${deadline.seconds} s`, 'relay status');
-  // All checks run at the same time, except those that depend on `ground`: the check of the store, which also
-  // creates the home, or of the server. They wait for it, at most for half of the timeout.
+  // The checks after `ground` depend on it, so they wait for it, at most for half of the timeout. `ground` is the check
+  // of the store, which also creates the home, or the check of the server. All other checks run at the same time.
   const ground = remote === null ? 'store' : 'server';
   for (const [name, check] of Object.entries(checks)) {
     const half = setTimeout(deadline.seconds * 500, null, { ref: false });

@@ -73,7 +73,8 @@ export function makeHost(globals: Globals, env: Environment, warn?: Warn): Host 
         const installed = installChecks(await installSettings(env, host.home), deadline);
         // Start the checks of installed clients now, but report them last.
         const first = installed.next();
-        // The loop below throws an error of the first check. This keeps it from being unhandled until then.
+        // The loop below throws the error of the first check. Handle a rejection before then, otherwise the runtime
+        // reports it as unhandled.
         first.catch(() => {});
         yield* diagnose(host, config, deadline, env);
         for (let next = await first; !next.done; next = await installed.next()) yield next.value;

@@ -128,8 +128,8 @@ test('a check reports every mistake at once, with its line', async () => {
 });
 
 test('a check also finds mistakes that otherwise only a server would find', async () => {
-  const said = { tls_cert: join(home, 'none.pem'), default_plan: 'gold', capabilities: ['none.js'] };
-  writeFileSync(file, JSON.stringify({ ...said, projects: [join(home, 'gone')] }));
+  const mistakes = { tls_cert: join(home, 'none.pem'), default_plan: 'gold', capabilities: ['none.js'] };
+  writeFileSync(file, JSON.stringify({ ...mistakes, projects: [join(home, 'gone')] }));
   const found = (await settings().check()).map(({ what }) => what);
   for (const reason of [
     /no plan "gold"/,

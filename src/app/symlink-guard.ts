@@ -2,7 +2,7 @@ import { lstatSync, readlinkSync, realpathSync } from 'node:fs';
 import { isAbsolute, parse, relative, resolve, sep } from 'node:path';
 import { RelayError } from '../base/errors.ts';
 
-/** Maximum number of links to follow. More probably form a loop. */
+/** Maximum number of links to follow. A longer chain is probably a loop. */
 const MOST_LINKS = 40;
 
 /**

@@ -79,29 +79,29 @@ function pieces(count: number, then: 'end' | 'fail' = 'end'): ReadableStream<Uin
 }
 
 test('a stream that was read to its end is reported once, with all its bytes', async () => {
-  const told: number[] = [];
-  const bytes = await new Response(countRead(pieces(5), (n) => told.push(n))).arrayBuffer();
+  const counts: number[] = [];
+  const bytes = await new Response(countRead(pieces(5), (n) => counts.push(n))).arrayBuffer();
   assert.equal(bytes.byteLength, 50);
-  assert.deepEqual(told, [50]);
+  assert.deepEqual(counts, [50]);
 });
 
 test('a reader that stopped early is reported with the bytes that it had read', async () => {
-  const told: number[] = [];
-  const reader = countRead(pieces(5), (n) => told.push(n)).getReader();
+  const counts: number[] = [];
+  const reader = countRead(pieces(5), (n) => counts.push(n)).getReader();
   await reader.read();
   await reader.read();
   await reader.cancel();
-  assert.deepEqual(told, [20]);
+  assert.deepEqual(counts, [20]);
 });
 
 test('a stream that was not read is not reported', async () => {
-  const told: number[] = [];
-  await countRead(pieces(5), (n) => told.push(n)).cancel();
-  assert.deepEqual(told, []);
+  const counts: number[] = [];
+  await countRead(pieces(5), (n) => counts.push(n)).cancel();
+  assert.deepEqual(counts, []);
 });
 
 test('a stream that fails passes the error on, and the bytes read before count', async () => {
-  const told: number[] = [];
-  await assert.rejects(new Response(countRead(pieces(3, 'fail'), (n) => told.push(n))).arrayBuffer());
-  assert.deepEqual(told, [30]);
+  const counts: number[] = [];
+  await assert.rejects(new Response(countRead(pieces(3, 'fail'), (n) => counts.push(n))).arrayBuffer());
+  assert.deepEqual(counts, [30]);
 });

@@ -204,7 +204,7 @@ function stepRunners({
     ...partial,
     ...context.slice(PROMPT_PREVIEWS).map((artifact) => partlyShown(artifact, 0)),
   ];
-  /** Returns the text of a task for a remote agent: the prompt and the previews of its context. */
+  /** Returns the text of a task for a remote agent: the prompt of the step and the previews of the step's context. */
   const taskText = async (call: StepCall) => [call.prompt, ...(await previews(call))].join('\n\n');
   const priced = async ({ prompt, context }: StepCall, text: string) => {
     const [shown, words] = await Promise.all([tokens.count(text), tokens.count(prompt)]);

@@ -43,7 +43,7 @@ export function personAsker({ questions, channels }: Relay, place: Place) {
 }
 
 /**
- * Notifies people of a question. A failure is only a warning, because people can find the question by other
+ * Notifies people of a question. A failure is only a warning, because people can find the question in other
  * ways.
  */
 async function announce(

@@ -79,7 +79,7 @@ export async function watchSessions(
 
 const watcherFile = (home: string) => join(home, 'watcher.pid');
 
-/** Returns whether a process on this machine wakes its sessions for a relay on another machine. */
+/** Returns whether a process on this machine runs `watchSessions`. */
 export function isWatched(home: string): boolean {
   const file = watcherFile(home);
   return existsSync(file) && processExists(Number(readFileSync(file, 'utf8')));

@@ -15,8 +15,8 @@ interface BriefSource {
   readonly what: string;
   readonly remove: string;
   /**
-   * Command line of the hook. Claude Code runs an identical command line only once, even if several settings
-   * files have it.
+   * Command line of the hook, or a text that identifies the plugin. Claude Code runs an identical command line only
+   * once, even if several settings files have it.
    */
   readonly command: string;
 }

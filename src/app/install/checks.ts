@@ -109,9 +109,9 @@ async function clientChecks(
   ]);
   const tried = sameCauses(trials.flat());
   // Do not also list a file as missing or changed if one of its checks failed.
-  const told = trials.flat().flatMap(({ state, file }) => (state === 'ok' ? [] : [file]));
+  const failedFiles = trials.flat().flatMap(({ state, file }) => (state === 'ok' ? [] : [file]));
   const changed = report.changes.filter(({ what }) => what !== 'same' && what !== 'kept');
-  const drifted = changed.flatMap(({ path }) => (told.includes(path) ? [] : [path]));
+  const drifted = changed.flatMap(({ path }) => (failedFiles.includes(path) ? [] : [path]));
   const files: Check[] = [];
   if (drifted.length > 0)
     files.push({
@@ -175,7 +175,7 @@ async function tryHooks({ file, entries, value, text }: Installed, o: Trying): P
   });
 }
 
-/** Returns the hooks that our plugin runs, or none if the file is missing or not our plugin. */
+/** Returns the hooks that our plugin runs, or none if the file is missing or differs from our plugin. */
 async function pluginHooks(file: string, text: string, client: string) {
   const found = await readFile(file, 'utf8').catch(() => null);
   const [command = '', ...args]: string[] = JSON.parse(/^const RELAY = (.*);$/m.exec(text)?.[1] ?? '[]');
@@ -350,13 +350,13 @@ const GEMINI_KEEPS = /TOKEN|SECRET|PASSWORD|PASSWD|KEY|AUTH|CREDENTIAL|CREDS|PRI
  */
 function lostVariables(client: Client, server: JsonObject, env: Environment): string[] {
   const named = Array.isArray(server.env_vars) ? server.env_vars : [];
-  const said = [server.env, server.environment].find(isJsonObject) ?? {};
+  const declared = [server.env, server.environment].find(isJsonObject) ?? {};
   const isGiven = (name: string) => {
     if (client === 'codex') return CODEX_GIVES.test(name) || named.includes(name);
     return client !== 'gemini' || !GEMINI_KEEPS.test(name);
   };
   return RELAY_VARIABLES.filter((name) => {
-    const given = name in said ? expand(String(said[name]), env) : isGiven(name) ? env[name] : '';
+    const given = name in declared ? expand(String(declared[name]), env) : isGiven(name) ? env[name] : '';
     return (env[name] || '') !== (given || '');
   });
 }

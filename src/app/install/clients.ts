@@ -217,7 +217,7 @@ export function clientPlan(
       const server = settings('jsonc', join(folder, 'mcp.json'), [
         mcp(['servers'], { type: 'stdio', ...stdio }),
       ]);
-      // VS Code has no place for hooks of all folders, so an installation for the user has no hooks.
+      // VS Code has no user-level hooks, only hooks of a workspace. So a user-level installation has none.
       if (!ours) return { targets: [shared, server], notes: [NO_HOOKS] };
       const hooks = join(base, '.github', 'hooks', 'relay.json');
       return {

@@ -317,8 +317,8 @@ function replaceServer(text: string, server: JsonObject, keys: readonly string[]
 }
 
 /**
- * Returns the indexes of the lines of our server: a blank line before its header, the header, its keys and
- * its sub-tables.
+ * Returns the indexes of the lines of a server, by default of ours: a blank line before its header, the header, its
+ * keys and its sub-tables.
  */
 function ourLines(lines: readonly string[], name = NAME): Set<number> {
   const ours = new Set<number>();

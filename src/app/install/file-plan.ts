@@ -23,7 +23,7 @@ export interface FilePlan {
   readonly parts: readonly Part[];
   readonly before: string | null;
   readonly after: string | null;
-  /** Content without our entries, which removing them restores. Null means that there was no file. */
+  /** Content without our entries. Removing our entries restores this content. Null means that there was no file. */
   readonly original: string | null;
   /** True if the file must be executable. */
   readonly executable?: boolean;
@@ -200,8 +200,8 @@ export class Receipts {
   }
 
   /**
-   * Records a folder that we created in the receipt of another of our files in it. Removing that file then
-   * also removes the folder.
+   * Called if a folder that we created is not empty yet. Records the folder in the receipt of another of our files in
+   * the folder, so that removing that file also removes the folder.
    */
   async passOn(folder: string): Promise<void> {
     for (const name of await readdir(this.#folder).catch(() => [])) {

@@ -178,7 +178,7 @@ async function plan(
   const { client, scope, action, only } = request;
   const { targets, notes } = clientPlan(client, scope, settings.places, settings.launcher(scope), request);
   const plans: FilePlan[] = [];
-  const told: string[] = [];
+  const ownNotes: string[] = [];
   const kept: InstallReport['changes'][number][] = [];
   for (const target of targets) {
     const { parts } = target;
@@ -187,12 +187,14 @@ async function plan(
     if (target.kind === 'skill') {
       const shared = action === 'remove' ? await otherUsers(target.folder, request, settings) : [];
       if (shared.length > 0) {
-        told.push(`The skill in ${target.folder} was not removed. It is also used by: ${shared.join(', ')}.`);
+        ownNotes.push(
+          `The skill in ${target.folder} was not removed. It is also used by: ${shared.join(', ')}.`,
+        );
         continue;
       }
       const { files, edited } = await planSkill(action, target.folder, settings.skill, receipts);
       plans.push(...files);
-      told.push(...edited.map((path) => `${path} was edited by hand, so it was not changed.`));
+      ownNotes.push(...edited.map((path) => `${path} was edited by hand, so it was not changed.`));
       kept.push(...edited.map((path) => ({ path, parts, what: 'kept' as const, diff: [] })));
       continue;
     }
@@ -212,7 +214,7 @@ async function plan(
   const open = notes
     .filter((note) => note !== approval?.offer || !approved)
     .map((note) => (note === CODEX_TRUST && again ? CODEX_TRUST_AGAIN : note));
-  return { plans, notes: [...told, ...open], changes: [...kept, ...plans.map(describe)] };
+  return { plans, notes: [...ownNotes, ...open], changes: [...kept, ...plans.map(describe)] };
 }
 
 async function planOf(

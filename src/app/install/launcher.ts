@@ -17,9 +17,12 @@ export interface Launcher {
 }
 
 /**
- * Returns the command for settings: `relay` if it is on the PATH, an npx command that may download our
- * package if npx runs this program, an npx command without download if the project depends on our package,
- * and otherwise the path of this program, which is valid only on this machine.
+ * Returns the command with which settings call this program. It is the first of these that applies:
+ *
+ *   relay                          if our program is on the PATH
+ *   npx -y contextrelay            if npx runs this program; this command may download our package
+ *   npx --no-install contextrelay  if `where` is `here` and the project depends on our package
+ *   the path of this program       otherwise; the path is valid only on this machine
  */
 export function findLauncher(
   env: Environment,
@@ -84,9 +87,9 @@ const WAKES = ` >&2 2>/dev/null || exit $(($? == ${EXIT_REWAKE} ? 2 : 0))`;
 export const HOOK_ENDS = [FAILS_OPEN, WAKES];
 
 /**
- * Returns the command line of a hook. If the program is missing, it prints nothing and exits with 0, because
- * Gemini CLI takes other exit codes with output as a refusal. It unsets BUN_BE_BUN, which would turn our
- * executable into Bun itself. On Windows it is only the bare command: cmd.exe and PowerShell share no syntax
+ * Returns the command line of a hook. If the program is missing, the line prints nothing and exits with 0, because
+ * Gemini CLI takes other exit codes with output as a refusal. The line unsets BUN_BE_BUN, which would turn our
+ * executable into Bun itself. On Windows the line is only the bare command: cmd.exe and PowerShell share no syntax
  * for the rest.
  */
 export function hookLine(

@@ -9,7 +9,7 @@ export function isOurPlugin(text: string): boolean {
  * Returns our plugin for OpenCode, where hooks cannot be commands. The plugin runs `relay hook opencode
  * EVENT` and adds the brief to the system prompt, new messages to the prompt, and claims of other agents to
  * the result of an edit. It sends messages that wait for an idle session as a prompt. If the program is
- * missing or fails, it adds nothing.
+ * missing or fails, the plugin adds nothing.
  */
 export function opencodePlugin({ command, args }: Pick<Launcher, 'command' | 'args'>): string {
   return `// ${MARK} opencode". "relay install opencode --remove" deletes this file.

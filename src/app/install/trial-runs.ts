@@ -13,9 +13,9 @@ import { openProject } from '../projects/project-files.ts';
 import { runGit } from '../projects/run-git.ts';
 
 /**
- * Runs hooks of this program in a temporary project and looks for their effects: brief, inbox message,
- * checkpoint, reminder. Returns a fault, or null, for each event. It never runs a command from a client's
- * settings, because anyone may have written it.
+ * Runs hooks of this program in a temporary project and looks for their effects: brief, inbox message, warning of a
+ * claim, checkpoint, reminder. Returns a fault, or null, for each event. Never runs commands from the settings of a
+ * client, because anyone may have written them.
  */
 export async function fireHooks(
   events: readonly string[],
@@ -126,8 +126,8 @@ function fire(
 }
 
 /**
- * Starts this program as an MCP server over stdio, as a client would, and returns the names of its tools. A
- * failure throws an error with a full sentence.
+ * Starts this program as an MCP server over stdio, as a client would, and returns the names of its tools. Throws an
+ * error that says what failed.
  */
 export async function listTools(cwd: string, env: Environment, deadline: Deadline): Promise<string[]> {
   const clientInfo = { name: 'relay doctor', version: '1' };

@@ -140,14 +140,14 @@ function convertEvent(event: LegacyLogEvent, notes: string[]): LegacyLogEvent {
   const tooLong = jsonBytes(payload) > PAYLOAD_BYTES;
   if (tooLong)
     notes.push(`the data of an event ${type} is larger than ${PAYLOAD_BYTES} bytes and was dropped`);
-  const said: Json = tooLong ? {} : payload;
+  const data: Json = tooLong ? {} : payload;
   if (/^[a-z][a-z0-9_.]{1,63}$/.test(type) && type !== 'thread.created') {
-    return { ...event, payload: said as JsonObject };
+    return { ...event, payload: data as JsonObject };
   }
   notes.push(`the event type "${type.slice(0, 64)}" was changed to ${UNKNOWN_EVENT}`);
   return {
     ...event,
     type: UNKNOWN_EVENT,
-    payload: asJson({ type: type.slice(0, 64), payload: said }) as JsonObject,
+    payload: asJson({ type: type.slice(0, 64), payload: data }) as JsonObject,
   };
 }

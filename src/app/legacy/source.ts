@@ -97,21 +97,21 @@ async function readLog(file: string): Promise<LegacyLogEvent[]> {
   for (const line of (await readFile(file, 'utf8')).split('\n')) {
     if (line.trim() === '') continue;
     const [, time, id, type, json] = /^\[([^\]]*)\] (\S+) (\S+) (.*)$/.exec(line) ?? [];
-    const said: JsonObject =
+    const fields: JsonObject =
       time === undefined
         ? (jsonObjectIn(line) ?? { payload: { line } })
         : { timestamp: time, id: id!, type: type!, payload: parse(json!) };
-    const moment = said.timestamp ?? said.ts ?? /\d{4}-\d\d-\d\dT[\d:.]+Z?/.exec(line)?.[0];
+    const moment = fields.timestamp ?? fields.ts ?? /\d{4}-\d\d-\d\dT[\d:.]+Z?/.exec(line)?.[0];
     if (isMoment(moment)) timestamp = moment;
-    events.push(eventOf({ ...said, timestamp }));
+    events.push(eventOf({ ...fields, timestamp }));
   }
   return events;
 }
 
-function eventOf(said: JsonObject & { timestamp: string }) {
-  const { id, type, payload, timestamp } = said;
+function eventOf(fields: JsonObject & { timestamp: string }) {
+  const { id, type, payload, timestamp } = fields;
   if (typeof type === 'string' && isJsonObject(payload)) return { id: text(id), type, payload, timestamp };
-  const { timestamp: _, id: __, ...rest } = said;
+  const { timestamp: _, id: __, ...rest } = fields;
   const kept = isJsonObject(payload) ? payload : rest;
   return { id: text(id), type: UNKNOWN_EVENT, payload: kept, timestamp };
 }
@@ -168,13 +168,13 @@ interface ArtifactRow {
 }
 
 /**
- * Opens relay.db in a read transaction, because a Go relay may be writing to it. If the file is missing or of
- * another program, tells `tell` why and returns null.
+ * Opens relay.db in a read transaction, because a Go relay may be writing to it. If the file is missing or cannot be
+ * read, calls `onFailure` with the reason and returns null.
  */
-export function openLegacyDatabase(home: string, tell: (why: string) => void): LegacyDatabase | null {
+export function openLegacyDatabase(home: string, onFailure: (why: string) => void): LegacyDatabase | null {
   const path = join(home, 'relay.db');
   if (!existsSync(path)) {
-    tell('relay.db is missing');
+    onFailure('relay.db is missing');
     return null;
   }
   let db: Database | undefined;
@@ -185,7 +185,7 @@ export function openLegacyDatabase(home: string, tell: (why: string) => void): L
     return readDatabase(db);
   } catch (error) {
     db?.close();
-    tell(`relay.db cannot be read (${(error as Error).message})`);
+    onFailure(`relay.db cannot be read (${(error as Error).message})`);
     return null;
   }
 }

@@ -94,8 +94,8 @@ const EMPTY = takeOverState({}, new Map()).content;
 const METRICS = ['cache_hits', 'cache_misses', 'tokens_estimate', 'tokens_avoided', 'hop_count'] as const;
 
 function stampOf({ updated_at, metrics }: JsonObject, created: string): LegacyVersion['stamp'] {
-  const said = (metrics ?? {}) as { [name: string]: Json | undefined };
-  const figures = METRICS.map((name) => [name, Number.isSafeInteger(said[name]) ? said[name] : 0]);
+  const given = (metrics ?? {}) as { [name: string]: Json | undefined };
+  const figures = METRICS.map((name) => [name, Number.isSafeInteger(given[name]) ? given[name] : 0]);
   const stamp = { updated_at: isMoment(updated_at) ? updated_at : created };
   return { ...stamp, metrics: Object.fromEntries(figures) as Metrics };
 }
@@ -108,13 +108,13 @@ type ConversionNotes = { left: string[]; emptied: boolean };
  * omit, was dropped. `refs` maps replaced artifact refs to new ones.
  */
 export function takeOverState(state: JsonObject, refs: ReadonlyMap<string, string>) {
-  const told: ConversionNotes = { left: [], emptied: false };
-  const { left } = told;
+  const report: ConversionNotes = { left: [], emptied: false };
+  const { left } = report;
   const content: JsonObject = {};
   for (const list of Object.keys(LISTS) as ListName[]) {
     const items = state[list] ?? [];
-    content[list] = Array.isArray(items) ? convertItems(list, items, refs, told) : [];
-    told.emptied ||= state[list] === null;
+    content[list] = Array.isArray(items) ? convertItems(list, items, refs, report) : [];
+    report.emptied ||= state[list] === null;
   }
   const { session_summary } = state;
   if (typeof session_summary === 'string' && session_summary !== '')
@@ -125,7 +125,7 @@ export function takeOverState(state: JsonObject, refs: ReadonlyMap<string, strin
     if (!isKept && !isList && value !== null)
       left.push(`the field "${name}" of the state cannot be imported and was dropped`);
   }
-  return { content, ...told };
+  return { content, ...report };
 }
 
 /** Fields of a state that the relay sets itself. */
@@ -135,11 +135,11 @@ function convertItems(
   list: ListName,
   items: Json[],
   refs: ReadonlyMap<string, string>,
-  told: ConversionNotes,
+  report: ConversionNotes,
 ): Json[] {
   return items.flatMap((item, i) => {
-    const fitting = convertItem(list, withNewRefs(item, refs), i, told);
-    if (!fitting) told.left.push(`/${list}/${i} of the state is not valid and was dropped`);
+    const fitting = convertItem(list, withNewRefs(item, refs), i, report);
+    if (!fitting) report.left.push(`/${list}/${i} of the state is not valid and was dropped`);
     return fitting ? [fitting] : [];
   });
 }
@@ -148,22 +148,22 @@ function convertItems(
  * Converts one item of a list, or returns null for an invalid item. A missing id, which the Go relay allows,
  * is added.
  */
-function convertItem(list: ListName, item: Json, index: number, told: ConversionNotes): JsonObject | null {
+function convertItem(list: ListName, item: Json, index: number, report: ConversionNotes): JsonObject | null {
   if (!isJsonObject(item)) return null;
   const { required, optional } = LISTS[list];
   const fields = Object.entries(item).filter(([name, value]) => {
     const check = (optional as { [field: string]: (value: Json) => string | null })[name];
     const fits = check ? check(value) === null : value !== null || name in required;
     const isEmpty = value === null || value === '';
-    if (!fits && isEmpty) told.emptied = true;
+    if (!fits && isEmpty) report.emptied = true;
     if (!fits && !isEmpty)
-      told.left.push(`/${list}/${index}/${name} of the state is not valid and was dropped`);
+      report.left.push(`/${list}/${index}/${name} of the state is not valid and was dropped`);
     return fits;
   });
   const full: JsonObject = Object.fromEntries(fields);
   if ('id' in required && (full.id === undefined || full.id === null || full.id === '')) {
     full.id = `${list}-${index + 1}`;
-    told.left.push(`/${list}/${index} of the state had no id; its new id is ${full.id}`);
+    report.left.push(`/${list}/${index} of the state had no id; its new id is ${full.id}`);
   }
   if (list === 'facts' && full.value === undefined) full.value = null;
   return checkItem(list, full) === null ? full : null;

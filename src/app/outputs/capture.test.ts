@@ -8,7 +8,7 @@ import { Capture } from './capture.ts';
 const home = mkdtempSync(join(tmpdir(), 'relay-capture-'));
 after(() => rmSync(home, { recursive: true, force: true }));
 
-/** Passes chunks through a capture with a small limit. */
+/** Passes chunks through a capture with a small token budget. */
 async function captured(
   chunks: readonly (string | Uint8Array)[],
   o: { maxBytes?: number; fails?: boolean; home?: string } = {},

@@ -27,8 +27,8 @@ const HEADER_BYTES = 1024;
 const READ_BYTES = 256 * 1024;
 
 /**
- * File in the home with the output of a running command. Its header names this process. If the process is
- * killed, the next command that lists or stores outputs stores the output.
+ * File in the home with the output of a running command. Its header names the process that writes it. If this process
+ * is killed, the next command that lists or stores outputs stores the output.
  */
 export class Spool {
   readonly header: Header;

@@ -206,8 +206,8 @@ function isInside(path: string): boolean {
 }
 
 /**
- * Returns where new project files go: into `.relay/` if another program's files use our names, otherwise into
- * the folder.
+ * Returns the place for new project files within `folder`. A place that is configured or already in use stays.
+ * Otherwise it is the folder itself, or `.relay/` if the folder has files of another program with our file names.
  */
 function newPlace(folder: string): string {
   const present = findPlace(folder);

@@ -62,7 +62,7 @@ test('a caller can wait until git runs, which ends even if git fails', async () 
     assert.equal(done, false, 'git still runs');
     assert.equal((await status).branch, 'trunk');
 
-    // git rejects this name of a filter, so it is never asked for the status.
+    // A filter with `=` in its name cannot be disabled, so git is never asked for the status.
     execFileSync('git', ['config', 'filter.a=b.clean', 'true'], { cwd: folder });
     const refused = git.status();
     await git.started();

@@ -7,8 +7,8 @@ import { readJsonFile, unique } from '../store/atomic-file.ts';
 
 /**
  * Runs `work` under a lock: a file that only one process can create. The file names its holder, so that
- * others notice a dead one. `held` throws if another process has taken the lock, as it may from a holder that
- * paused too long.
+ * others notice a dead one. If a holder pauses too long, another process may take the lock. `held` throws in this
+ * case.
  */
 export async function withFileLock<T>(
   lock: string,

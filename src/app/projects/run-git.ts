@@ -15,7 +15,7 @@ const ALWAYS = [
   'core.quotepath=off',
 ];
 
-/** Settings for all commands except commits that the user requested. */
+/** Settings for all commands without `asUser`. */
 const READING = [
   'core.hooksPath=/dev/null',
   // With true, `git log` runs the program in `gpg.program`.
@@ -47,8 +47,8 @@ export interface GitOptions {
   readonly timeoutMs?: number;
   readonly input?: string;
   /**
-   * True for a commit that the user requested. The repository's hooks, filters and signatures then apply, as
-   * if the user had typed the command.
+   * True for `git add` and `git commit` on behalf of the user. The repository's hooks, filters and signatures then
+   * apply, as if the user had typed the command.
    */
   readonly asUser?: boolean;
   /** Called when the process of the command has started. Some commands first need another one. */

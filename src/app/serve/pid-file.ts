@@ -112,13 +112,13 @@ export function homeEngine(config: Pick<Config, 'home' | 'engine'>): string | nu
   if (config.engine === server.engine) return server.engine;
   if (config.engine === null && !server.engine!.includes('@')) return server.engine;
   const place = (engine: string | null) => (engine === null ? 'the home folder' : maskPassword(engine));
-  const told =
+  const mismatch =
     config.engine === null
       ? 'has no address of this cluster'
       : `is configured to use ${place(config.engine)}`;
   throw new RelayError('bad_config', {
     where: 'engine',
-    what: `the server of this home (pid ${server.pid}) stores its data in ${place(server.engine)}, but this command ${told}.`,
+    what: `the server of this home (pid ${server.pid}) stores its data in ${place(server.engine)}, but this command ${mismatch}.`,
     hint:
       server.engine === null
         ? 'Unset RELAY_ENGINE and RELAY_ENGINE_FILE, or use another home: --home DIR.'

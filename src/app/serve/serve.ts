@@ -138,10 +138,10 @@ export async function startServer(o: ServerOptions): Promise<RunningServer> {
   connections = new Connections(server, { ...CONNECTIONS, ...o.connections });
   server.listen(o.port, o.host);
   await once(server, 'listening');
-  const told = new Set<string>();
+  const logged = new Set<string>();
   const timers = [
-    setInterval(() => sweepStore(o, told), SWEEP_INTERVAL_MS),
-    setTimeout(() => sweepStore(o, told), FIRST_SWEEP_MS),
+    setInterval(() => sweepStore(o, logged), SWEEP_INTERVAL_MS),
+    setTimeout(() => sweepStore(o, logged), FIRST_SWEEP_MS),
   ];
   if (o.tls) timers.push(renewCertificate(server as TlsServer, o.tls, log));
   for (const timer of timers) timer.unref();
@@ -273,24 +273,24 @@ function processGauges(connections: number): Gauge[] {
   ];
 }
 
-function sweepStore(o: ServerOptions, told: Set<string>): void {
+function sweepStore(o: ServerOptions, logged: Set<string>): void {
   o.replaced?.();
-  void warnOfStore(o, told);
+  void warnOfStore(o, logged);
   o.core.sweepStore().catch((error) => o.log({ level: 'warn', event: 'tidy-failed', error: String(error) }));
 }
 
 /** Logs each warning of the store once, and again if it disappears and comes back. */
-async function warnOfStore(o: ServerOptions, told: Set<string>): Promise<void> {
+async function warnOfStore(o: ServerOptions, logged: Set<string>): Promise<void> {
   const state: Pick<EngineState, 'warnings' | 'unseen'> = await o.core.deps.engine
     .state()
     .catch(() => ({ warnings: [] }));
   const { warnings, unseen = [] } = state;
-  const tell = (level: 'info' | 'warn') => (message: string) =>
-    told.has(message) || o.log({ level, event: 'store', message });
-  warnings.forEach(tell('warn'));
-  unseen.forEach(tell('info'));
-  told.clear();
-  for (const message of [...warnings, ...unseen]) told.add(message);
+  const logOnce = (level: 'info' | 'warn') => (message: string) =>
+    logged.has(message) || o.log({ level, event: 'store', message });
+  warnings.forEach(logOnce('warn'));
+  unseen.forEach(logOnce('info'));
+  logged.clear();
+  for (const message of [...warnings, ...unseen]) logged.add(message);
 }
 
 function urlOf(server: Server, { host, tls }: ServerOptions): string {

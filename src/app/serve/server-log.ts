@@ -20,7 +20,7 @@ export function limitLog(path: string): void {
 
 /**
  * Writes one JSON line per event to stderr, which in the background is the log file. All log output passes
- * here: it removes credentials and escapes control characters.
+ * through this function, which removes credentials and escapes control characters.
  */
 export function logEvent(event: LogEvent): void {
   waiting += logLine(event, new Date());

@@ -91,7 +91,10 @@ const messageText = (message: unknown) => contentText(fieldIn(message, 'content'
 
 type TurnPart = Omit<RawTurn, 'at'>;
 
-/** Converts an item of the transcript to a turn. Returns null for unknown items. */
+/**
+ * Converts an item of the transcript to a turn. Returns `nothing` for a known item without a turn, and null for an
+ * unknown item.
+ */
 function itemTurn(item: unknown, model: string): TurnPart | 'nothing' | null {
   const kind = textIn(item, 'type');
   if (kind === 'UserMessage') {

@@ -83,7 +83,7 @@ function projectsIn(root: string): JsonObject {
   return isJsonObject(projects) ? projects : {};
 }
 
-/** Returns the messages in a line: the one that it is, or a new list of all messages. */
+/** Returns the messages in a line. A line is either one message, or it sets a new list of all messages. */
 function messagesIn(line: JsonObject): JsonObject[] {
   if (typeof line.id === 'string' && typeof line.type === 'string') return [line];
   return listIn(line, '$set', 'messages').filter(isJsonObject);

@@ -112,7 +112,7 @@ export class SessionIndex implements Disposable {
     }
   }
 
-  /** Returns the turns that match most words of the query, best first. */
+  /** Returns the turns that contain at least one word of the query, best match first. */
   search(query: string, sessions: readonly SessionInfo[], limit: number): TurnHit[] {
     const words = splitLetters(query.toLowerCase()).match(/[\p{L}\p{N}_]+/gu) ?? [];
     const chosen = words.filter((word) => !STOP_WORDS.has(word));

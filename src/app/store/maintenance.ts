@@ -39,8 +39,8 @@ export async function repairStore(config: Config, warn?: Warn): Promise<Repaired
 }
 
 /**
- * Rebuilds the data that is derived from the logs of threads: the search index and, if the home is the store,
- * the readable files.
+ * Rebuilds the data that is derived from the logs of threads: the search index and the readable files. `legible` is
+ * null if the store is a cluster, which has no readable files.
  */
 export async function repairThreads(
   legible: ReadableFiles | null,

@@ -118,7 +118,7 @@ async function* checkAlsoInBucket(engine: SqliteEngine, { blobs }: Engine): Asyn
   }
 }
 
-/** Returns checks that use only the ports, for stores without readable files. */
+/** Returns the checks for a cluster. Bodies are checked through the ports; the other checks find no problems. */
 function checksThroughPorts({ blobs }: Engine): StoreChecks {
   return {
     missingBodies: async () => ({ count: 0, some: [] }),

@@ -11,8 +11,8 @@ import type { Warn } from './open-core.ts';
 import { deleteOldFiles } from './sessions.ts';
 
 /**
- * Reads the newest messages of an inbox for a hook, without those that this `session` has been shown. Returns
- * null if there is no store. To delay the agent as little as possible, a server gets one request without a
+ * Reads the newest messages of an inbox for a hook. Leaves out messages that a hook has already shown to `session`.
+ * Returns null if there is no store. To delay the agent as little as possible, a server gets one request without a
  * retry, which `signal` aborts.
  */
 export async function peekInbox(
@@ -27,12 +27,15 @@ export async function peekInbox(
   const whose = JSON.stringify([config.remote, agent, o.session]);
   const file = join(folder, `${sha256(whose).slice(0, 24)}.json`);
   // Sequence number of the last message that the session was shown, by channel.
-  const told = (readJsonFile(file) ?? {}) as Inbox['cursors'];
-  const messages = inbox.messages.filter(({ channel, seq }) => seq > (told[channel] ?? 0));
+  const shownSeqs = (readJsonFile(file) ?? {}) as Inbox['cursors'];
+  const messages = inbox.messages.filter(({ channel, seq }) => seq > (shownSeqs[channel] ?? 0));
   // A caller that aborted does not show the messages, so do not record them as seen.
   if (messages.length > 0 && !o.signal.aborted) {
     makeHome(config.home);
-    await writeAtomically(file, JSON.stringify({ ...told, ...inbox.cursors }), { mode: 0o600, flush: false });
+    await writeAtomically(file, JSON.stringify({ ...shownSeqs, ...inbox.cursors }), {
+      mode: 0o600,
+      flush: false,
+    });
     deleteOldFiles(folder);
   }
   return { ...inbox, messages, more: inbox.more && messages.length === inbox.messages.length };

@@ -23,7 +23,7 @@ import { ownTextWork } from './own-text-work.ts';
 
 const LIMITS = {
   threads: TEXT_THREADS,
-  /** Maximum number of waiting jobs per tenant, separately for long and short texts. */
+  /** Maximum number of waiting jobs of a tenant in one queue (see `Lane`). */
   waiting: TEXT_JOBS_WAITING,
   /** Maximum time in ms that a job waits for its turn. */
   waitMs: TEXT_JOB_WAIT_MS,
@@ -93,8 +93,8 @@ class Lane {
 
 /**
  * Runs jobs in worker threads, so that a long text does not block other requests. Threads are started on
- * demand. One thread never takes long texts, so that short texts, such as headers, do not wait. Tenants take
- * turns: a tenant with many jobs delays only itself.
+ * demand. If there are several threads, long texts leave one of them free for short texts, such as headers. Tenants
+ * take turns: a tenant with many jobs delays only itself.
  */
 export class TextWorkers implements TextWork, AsyncDisposable {
   readonly #limits: typeof LIMITS;

@@ -30,8 +30,8 @@ async function readTable(): Promise<TokenTable> {
 }
 
 /**
- * Builds the token table, which takes about 50 ms, and stores it in the cache folder of the user. If that
- * folder is not writable, every process builds the table.
+ * Returns the token table in the cache folder of the user. If it is missing, builds the table, which takes about
+ * 50 ms, and stores it there. If the folder is not writable, every process builds the table.
  */
 async function unpackedTable(): Promise<TokenTable> {
   const { XDG_CACHE_HOME, HOME, LOCALAPPDATA } = process.env;

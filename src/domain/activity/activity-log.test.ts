@@ -6,7 +6,7 @@ import { type ActivityEntry, ActivityLog, activityStream } from './activity-log.
 test('activities right after a write are written together in the next write', async () => {
   const engine = openMemory();
   const log = new ActivityLog({ engine, env: { now: engine.now } });
-  const told = async () => {
+  const batches = async () => {
     const { entries } = await engine.logs.read(activityStream('acme'));
     return entries.map(({ data }) => (data as unknown as ActivityEntry).items.map(({ pointer }) => pointer));
   };
@@ -18,6 +18,6 @@ test('activities right after a write are written together in the next write', as
     for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate);
   }
   await log.flush();
-  assert.deepEqual(await told(), [['first'], ['second', 'third', 'fourth']]);
+  assert.deepEqual(await batches(), [['first'], ['second', 'third', 'fourth']]);
   await engine[Symbol.asyncDispose]();
 });

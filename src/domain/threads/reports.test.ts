@@ -29,19 +29,19 @@ describe('a report', () => {
     const { naive_tokens, actual_tokens, avoided_tokens, tokenizer } = before;
     assert.deepEqual(report.token_savings, { naive_tokens, actual_tokens, avoided_tokens, tokenizer });
     const { artifact, body } = await api.content(thread_id, report.artifact_ref);
-    const told = await readText(body);
+    const markdown = await readText(body);
     assert.equal(artifact.size, report.size);
-    assert.match(told, new RegExp(`^# The \\| plan ${thread_id}\n`));
-    assert.match(told, /## Facts\n\n- \*\*port\*\*: 7474 \(ada, 2026-01-01T00:00:00.000Z\)/);
-    assert.match(told, /- Why\? \(open\)/);
-    assert.match(told, /\| previews of all artifacts \| \d+ \|\n\| saved by previews \| -?\d+ \|/);
-    assert.match(told, /Counted with o200k_base/);
+    assert.match(markdown, new RegExp(`^# The \\| plan ${thread_id}\n`));
+    assert.match(markdown, /## Facts\n\n- \*\*port\*\*: 7474 \(ada, 2026-01-01T00:00:00.000Z\)/);
+    assert.match(markdown, /- Why\? \(open\)/);
+    assert.match(markdown, /\| previews of all artifacts \| \d+ \|\n\| saved by previews \| -?\d+ \|/);
+    assert.match(markdown, /Counted with o200k_base/);
   });
 
   it('is available as JSON too', async () => {
     const { api, thread_id } = await prepared();
     const { artifact_ref } = await api.report(thread_id, { format: 'json' });
-    const told = JSON.parse(await readText((await api.content(thread_id, artifact_ref)).body));
-    assert.deepEqual([told.state.version, told.artifacts.length, told.stats.artifacts], [3, 1, 1]);
+    const json = JSON.parse(await readText((await api.content(thread_id, artifact_ref)).body));
+    assert.deepEqual([json.state.version, json.artifacts.length, json.stats.artifacts], [3, 1, 1]);
   });
 });
