@@ -14,7 +14,7 @@ export class Audience implements Disposable {
     this.#channel = channel;
   }
 
-  /** Opens more sockets, a few at a time, because a server's listen queue is short. */
+  /** Opens more sockets, at most 100 at a time, because a server's listen queue is short. */
   async grow(count: number): Promise<void> {
     for (let left = count; left > 0; left -= 100) {
       await Promise.all(Array.from({ length: Math.min(left, 100) }, () => this.#open()));

@@ -17,7 +17,10 @@ export async function filledCluster(amounts: Amounts): Promise<Cluster> {
   return cluster;
 }
 
-/** Restarts the nodes and a relay and measures how long each takes. */
+/**
+ * Restarts the nodes, starts a relay, and measures how long each takes. Then measures lists, a push, a pull, the
+ * metrics, and the memory of the relay and of the largest node.
+ */
 export async function figuresOf(cluster: Cluster): Promise<Figures> {
   const figures: Figures = {};
   const time = async (name: string, work: () => Promise<unknown>) => {

@@ -56,7 +56,9 @@ export async function withWatchedRelay<T>(
   return await work(relay, () => Number(readFileSync(figures, 'utf8')));
 }
 
-/** Requests `/health` repeatedly until the attack ends. Returns the 99th percentile of the latency in ms. */
+/**
+ * Requests `/health` until the attack ends, and at least 100 times. Returns the 99th percentile of the latency in ms.
+ */
 export async function healthDuring(url: string, attack: Promise<unknown>): Promise<number> {
   let done = false;
   const over = attack.finally(() => {

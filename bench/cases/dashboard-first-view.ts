@@ -48,8 +48,8 @@ export default {
 } satisfies Bench;
 
 /**
- * Counts tasks of the page that take more than 50 ms while it shows a busy channel. A person who types notices the
- * delay.
+ * Counts the tasks of a page that take more than 50 ms, while the page of a channel opens and while it shows many
+ * messages. A person who types notices such a delay. Returns the counts as a sentence.
  */
 async function longTasks(
   browser: Awaited<ReturnType<typeof openBrowser>>,

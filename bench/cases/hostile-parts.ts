@@ -83,7 +83,7 @@ const JSON_TYPE = {
   Accept: 'application/json, text/event-stream',
 };
 
-/** Stores the payloads and artifacts that the requests name. */
+/** Stores the payloads and the artifact that the requests name. */
 async function keep({ url }: Server): Promise<Kept> {
   const json = async (answer: Promise<Response>) =>
     (await (await answer).json()) as { [name: string]: string };

@@ -8,8 +8,8 @@ const BUDGET_MB = 90;
 const BUDGET_PERCENT = 0.5;
 const SETTLE_MS = 5_000;
 /**
- * Duration of the measurement in ms. It is longer than the interval of any periodic job, so each job runs at least
- * once.
+ * Duration of the measurement in ms. It is longer than the minute between two sweeps of the store, so at least one
+ * sweep runs.
  */
 const WATCH_MS = 65_000;
 
