@@ -43,8 +43,8 @@ On macOS sign it first: codesign --sign - --force relay
 const TESTS: Check = [
   'tests of what is packed',
   () => {
-    const said = must(process.execPath, ['scripts/test.ts', '--full', 'test/package', 'test/release']);
-    console.log(/^Skipped\n[\s\S]*/m.exec(said)?.[0] ?? said.trimEnd().split('\n').at(-1));
+    const output = must(process.execPath, ['scripts/test.ts', '--full', 'test/package', 'test/release']);
+    console.log(/^Skipped\n[\s\S]*/m.exec(output)?.[0] ?? output.trimEnd().split('\n').at(-1));
     return [];
   },
 ];

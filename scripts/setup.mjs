@@ -92,8 +92,9 @@ async function setup(wantBuild) {
 }
 
 /**
- * Returns whether node_modules matches package-lock.json. Compares the checksums of the packages, because file times are
- * meaningless after a checkout. Optional packages may be missing, for example those for other platforms.
+ * Returns whether node_modules matches package-lock.json. Compares the checksums of the packages, because file times
+ * are meaningless after a checkout. Optional packages may be missing, for example those for other platforms. In the
+ * root folder, Node 26 for this platform must exist.
  */
 function installed(folder) {
   const have = packagesIn(join(folder, 'node_modules', '.package-lock.json'));
@@ -258,7 +259,8 @@ async function acquire() {
 }
 
 /**
- * Returns whether the owner of the lock is dead. An owner on another machine cannot be checked, so it counts as alive.
+ * Returns whether the lock is stale: its owner is dead, or its folder has had no owner file for `OWNERLESS_MS`. An
+ * owner on another machine cannot be checked, so it counts as alive.
  */
 function stale() {
   const owner = readOwner();

@@ -144,8 +144,8 @@ function testFiles(o: {
 }
 
 /**
- * Runs each failed file again, alone. If it passes now, the second result replaces the first. The first failure is always
- * printed.
+ * Runs each failed file again, alone, unless more than `UNSTEADY_FILES` failed. If the file passes now, the second
+ * result replaces the first. The first failure is always printed.
  */
 async function runAgain(
   results: FileResult[],

@@ -12,8 +12,8 @@ const RUNNERS = 'src/app/agents/node-runners.ts';
 const TESTING = 'src/app/testing.ts';
 
 /**
- * Bundles the command line into `outdir`: `main.js`, one chunk per lazily loaded part, and the worker
- * threads. Returns the metafile, which lists the bundled sources.
+ * Bundles the command line into `outdir`: the entry points `main.js`, `node-runners.js` and `testing.js`, one chunk per
+ * lazily loaded part, and the worker threads. Returns the metafile, which lists the bundled sources.
  */
 export async function bundleCli(outdir: string): Promise<Metafile> {
   const { metafile } = await build({

@@ -43,8 +43,8 @@ export async function buildDashboard(outDir: string): Promise<Metafile> {
 }
 
 /**
- * Writes the HTML documents. They load the main script, the style sheet, and all scripts that the main script
- * imports statically.
+ * Writes the HTML documents and the icon. The documents load the main script, the style sheet, and all scripts that the
+ * main script imports statically.
  */
 function writePages(outDir: string, { outputs }: Metafile): void {
   const place = (path: string) => `/ui/${relative(outDir, join(root, path)).replaceAll('\\', '/')}`;

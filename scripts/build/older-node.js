@@ -4,7 +4,10 @@
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
-/** Starts the command on another Node if one is installed, and returns true. Then this process must not run the command too. */
+/**
+ * Starts the command on another Node if one is installed, and returns true. Then this process must not run the command
+ * too. Otherwise adds the missing functions to this Node and returns false, or exits if this Node is too old.
+ */
 export async function handedOver() {
   const node = await findNode();
   if (node) {
@@ -44,8 +47,8 @@ function run(node) {
 }
 
 /**
- * Adds the ES2024 functions that Node 20 lacks and the program calls. `npm run test:full` runs the command
- * line's tests on Node 20.
+ * Adds the JavaScript functions that Node 20 lacks and the program calls. `npm run test:full` runs the command line's
+ * tests on Node 20.
  */
 function fillGaps() {
   Promise.withResolvers ??= function withResolvers() {

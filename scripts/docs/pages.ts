@@ -144,13 +144,13 @@ export const REPOSITORY = 'repository';
  */
 function fence(code: string, kind: string): string {
   const text = escaped(code);
-  const shown =
+  const html =
     kind === 'sh'
       ? text.replace(/(^|\s)(#.*\n?)/gm, '$1<i class="comment">$2</i>')
       : kind === 'console'
         ? text.replace(/^(?!\$ )(.+)$/gm, '<i>$1</i>')
         : text;
-  return `<pre><code>${shown}</code></pre>\n`;
+  return `<pre><code>${html}</code></pre>\n`;
 }
 
 export function escaped(text: string): string {

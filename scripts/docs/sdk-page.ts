@@ -67,8 +67,8 @@ function exports(): [name: string, file: string][] {
 }
 
 /**
- * Returns the declaration of a name without method bodies and private members. A body or member ends where the
- * formatter's indentation ends.
+ * Returns the declaration of a name without method bodies and private members. The end of a body or member is found by
+ * its indentation. For a name that ends with `Api`, returns the table of its verbs as an interface.
  */
 function declaration(source: string, name: string): string {
   if (name.endsWith('Api')) return verbTable(source, name);

@@ -155,7 +155,7 @@ export function setVersion(version: string): void {
     const text = readFileSync(path, 'utf8');
     writeFileSync(
       path,
-      text.replace(pattern, (line, said: string) => line.replace(said, version)),
+      text.replace(pattern, (line, old: string) => line.replace(old, version)),
     );
   }
   must('npm', ['install', '--package-lock-only', '--ignore-scripts', '--no-audit', '--no-fund']);

@@ -39,10 +39,10 @@ export function missingTools(path: string | undefined): {
     });
   const required: string[] = [];
   const optional = new Map<string, string>();
-  for (const { command, makes, debianPackage, required: must } of TOOLS) {
+  for (const { command, makes, debianPackage, required: isRequired } of TOOLS) {
     if (isThere(command)) continue;
     const install = `${command} is not installed (Debian: apt-get install ${debianPackage})`;
-    if (must) required.push(`No release without ${makes}: ${install}.`);
+    if (isRequired) required.push(`No release without ${makes}: ${install}.`);
     else optional.set(makes, `No ${makes} is made: ${install}.`);
   }
   return { required, optional };
