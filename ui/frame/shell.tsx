@@ -23,7 +23,10 @@ const PAGES: readonly { at: string; title: string; icon: IconName }[] = [
   { at: 'keys', title: 'Keys and usage', icon: 'key' },
 ];
 
-/** The frame around every page. `plain` omits the navigation, for visitors who only have a link. */
+/**
+ * The frame around every page. `plain` omits the search, the navigation and the account, for visitors who only have a
+ * link.
+ */
 export function Shell({ plain = false, children }: { plain?: boolean; children: ComponentChildren }) {
   const [open, setOpen] = useState(false);
   const here = path.value;

@@ -14,7 +14,7 @@ export function toneOf(word: string): Tone {
   return WORDS.find(([, ...words]) => words.includes(word))?.[0] ?? 'quiet';
 }
 
-/** A status as a word. Its colour only repeats the word, for people who cannot tell the colours apart. */
+/** A status as a word. Its colour only repeats the word, so people who cannot tell colours apart miss nothing. */
 export function Badge({
   word,
   tone,

@@ -5,7 +5,7 @@ import { useAction } from '../session/asking.ts';
 import { Dialog } from './dialog.tsx';
 import { Failure } from './notices.tsx';
 
-/** A button for an irreversible action. It asks first, says what will happen, and reports failures. */
+/** A button for an action that the person must confirm. A dialog says what will happen, and reports failures. */
 export function ConfirmButton(o: {
   label: string;
   title: string;

@@ -2,8 +2,8 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { query, setParam } from '../frame/router.ts';
 
 /**
- * Returns a filter whose value is in the address of the page, so that a filtered list can be linked and
- * reloaded.
+ * Returns the value of a filter and a function that sets it. The value is in the address of the page, so that a
+ * filtered list can be linked and reloaded.
  */
 export function useParam(name: string): [value: string, set: (value: string) => void] {
   return [query.value.get(name) ?? '', (value) => setParam(name, value)];

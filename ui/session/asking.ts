@@ -4,7 +4,9 @@ import type { Relay } from '../../src/contract/relay.ts';
 import { useEvery, useLive } from './live.ts';
 import { handleUnauthorized, relay } from './session.ts';
 
-/** An answer of the relay, or its error. While a new answer is loading, the previous one stays. */
+/**
+ * An answer of the relay, or its error. While a new answer about the same object is loading, the previous answer stays.
+ */
 export interface Asked<T> {
   readonly value: T | undefined;
   readonly error: unknown;

@@ -29,8 +29,8 @@ export function loadSelf(): void {
 }
 
 /**
- * Returns whether the caller has a scope, to decide which actions are offered. The relay checks each
- * request anyway.
+ * Returns whether the caller has a scope, to decide which actions are offered. Returns true until the relay has
+ * answered. The relay checks each request anyway.
  */
 export function hasScope(scope: Self['scopes'][number]): boolean {
   return self.value === null || self.value.scopes.includes(scope);

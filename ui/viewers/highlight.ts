@@ -28,8 +28,8 @@ const VARIABLE = /^var\(--shiki-token-([a-z-]+)\)$/;
 let highlighter: Promise<HighlighterCore> | undefined;
 
 /**
- * Highlights a text. Uses CSS classes for colours, because inline styles would need a weaker content
- * security policy.
+ * Highlights a text. Returns null if there is no grammar for the language. Uses CSS classes for colours, because inline
+ * styles would need a weaker content security policy.
  */
 export async function highlight(text: string, language: string): Promise<Highlighted | null> {
   const grammar = GRAMMARS[language];

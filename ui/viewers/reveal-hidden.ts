@@ -9,7 +9,7 @@ export function revealHidden(text: string): string {
   return text.replace(CONTROLS, controlSymbol).replace(HIDDEN, (char) => `‹U+${hexCode(char)}›`);
 }
 
-/** Returns Unicode's symbol for a control character, `␛` for ESC. */
+/** Returns Unicode's symbol for a control character, such as `␛` for ESC, or its code point if there is no symbol. */
 function controlSymbol(char: string): string {
   const point = char.charCodeAt(0);
   if (point < 0x20) return String.fromCharCode(0x2400 + point);

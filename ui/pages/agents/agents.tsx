@@ -19,7 +19,7 @@ import { Questions } from './questions.tsx';
 
 const REFRESH = { every: 10_000, live: ({ kind }: Activity) => /^(?:agent|task)\./.test(kind) };
 
-/** The page with all agents, or with one conversation. */
+/** The page of all agents, conversations, claims and questions, in tabs, or the page of one conversation. */
 export function Agents({ parts: [id] }: { parts: readonly string[] }) {
   return id === undefined ? <AgentTabs /> : <ConversationPage id={id} key={id} />;
 }
@@ -167,7 +167,7 @@ const CLAIM_COLUMNS: readonly Column<AgentClaim>[] = [
   { title: 'Ends', width: '92px', cell: ({ until }) => <Ago at={until} /> },
 ];
 
-/** Claims of all projects. With `within`, claims of one project. */
+/** A table of claims. With `within`, all claims are of one project, so the table does not name the project. */
 export function Claims({ claims, within = false }: { claims: readonly AgentClaim[]; within?: boolean }) {
   const [agent, project] = readParams('agent', 'project');
   if (claims.length === 0)

@@ -26,7 +26,7 @@ import { useNames } from './use-names.ts';
 const LINES = 60;
 const AGENTS_POLL_MS = 10_000;
 
-/** The overview page: activity, agents, token savings and health. */
+/** The overview page: items that need attention, key figures, activity, token savings, agents and health. */
 export function Overview() {
   return (
     <>

@@ -7,7 +7,7 @@ import { useAsked } from '../../session/asking.ts';
 
 const TIME_RANGES = { 24: '24 hours', 168: '7 days', 720: '30 days' } as const;
 
-/** Tokens saved according to the prompt ledger, and an explanation of how they are calculated. */
+/** A chart of the tokens saved over time, and an explanation of how they are calculated. */
 export function TokensOverTime() {
   const [hours, setHours] = useState<`${keyof typeof TIME_RANGES}`>('24');
   const figures = useAsked(

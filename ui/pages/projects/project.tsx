@@ -22,7 +22,7 @@ const POLL_MS = 5_000;
 const LIST = { class: 'virtual-list', rowClass: 'virtual-row', rowHeight: 58 } as const;
 const COST_DAYS = 7;
 
-/** State of a project, read from its files. */
+/** The page of a project: todos, state, decisions and brief from its files, and its agents and claims. */
 export function ProjectPage({ id }: { id: string }) {
   const project = useAsked((relay) => relay.projects.get(id), [id], { every: POLL_MS });
   const { value } = project;

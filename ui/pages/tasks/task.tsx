@@ -16,7 +16,10 @@ import { ReceiptStages } from '../pointers/receipt-stages.tsx';
 
 export const OPEN_STATES: ReadonlySet<string> = new Set(['queued', 'running', 'acked']);
 
-/** Returns the agent that has the task or reported its result. Null if there is none. */
+/**
+ * Returns the agent that has the task or reported its result. Null if there is none. The result of a canceled task is
+ * ignored, because it names who canceled the task.
+ */
 export const agentOf = ({ agent, result, state }: TaskInfo) =>
   agent ?? (state === 'canceled' ? null : (result?.by ?? null));
 

@@ -10,7 +10,10 @@ import { useLive } from '../../session/live.ts';
 import { relay } from '../../session/session.ts';
 import { JsonView } from '../../viewers/json-view.tsx';
 
-/** Maximum number of events in memory. If the person loads older events, newer events are dropped. */
+/**
+ * Maximum number of events in memory. If the person loads older events, the newest events are dropped. If new events
+ * arrive, the oldest are dropped.
+ */
 const MAX_EVENTS = 1_000;
 const PAGE_EVENTS = 200;
 

@@ -130,7 +130,7 @@ function isEmpty(state: State): boolean {
   return stateText(state).length === 0;
 }
 
-/** The difference between this version and an earlier one, by default the previous one. */
+/** The difference between this version and another one, by default the previous one. */
 function StateDiff({ id, state, newest }: { id: string; state: State; newest: number }) {
   const chosen = Number(query.value.get('from'));
   const from = chosen >= 1 && chosen <= newest ? chosen : Math.max(1, state.version - 1);
