@@ -45,7 +45,7 @@ Dispatcher = Callable[[str], str]
 
 
 class AgentBridge:
-    """Sends tasks with ``push_and_wait``.
+    """Sends tasks with ``push_and_wait`` or ``send``.
 
     With ``start``, it runs next to an agent and receives tasks for it.
 

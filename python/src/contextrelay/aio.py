@@ -269,8 +269,9 @@ class AsyncContextRelay(RelayClient):
         callback: Callable[[str], Union[Awaitable[object], object]],
         max_reconnect_delay: float = 60.0,
     ) -> None:
-        """Calls ``callback(url)`` for each pointer that is pushed to the channel, and awaits the value that it
-        returns.
+        """Calls ``callback(url)`` for each pointer that is pushed to the channel.
+
+        A result that is awaitable is awaited.
 
         The call runs until it is cancelled. Exceptions of the callback are logged.
         """

@@ -24,7 +24,7 @@ MANAGED_URL = "https://api.contextrelay.dev/v1"
 
 
 class RelayFlows(PointerFlows, ChannelFlows):
-    """Pointer and channel operations of a client. Threads, tasks and files are separate objects."""
+    """Pointer and channel operations of a client. Threads, agents, questions, tasks and files are separate objects."""
 
 
 class RelayClient(ABC):

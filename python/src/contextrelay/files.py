@@ -30,10 +30,10 @@ from .wire import (
     to_json,
 )
 
-#: Maximum number of files in one call of read, write or remove.
+#: Maximum number of files in one request that lists, reads, writes or removes files.
 BATCH = 1000
-#: Maximum number of content bytes in one call of write. With base64 and JSON syntax, the request then stays
-#: below the relay's limit of 2 MiB.
+#: Maximum number of content bytes in one request that writes several files. With base64 and JSON syntax, the request
+#: then stays below the relay's limit of 2 MiB.
 _WRITE_BYTES = 1024 * 1024
 #: Media type of several files in one body: a line of JSON that lists the files, then their contents. In the JSON,
 #: ``bytes`` is the size of a file.

@@ -78,7 +78,7 @@ def part_of(
 
 
 def take_part(text: str, part: PartRequest) -> Part:
-    """Cuts the requested part out of a text."""
+    """Cuts the requested part out of a text. Raises BadInputError for an outline or a question."""
     if part.lines is not None:
         return _bounded(*_take_lines(_lines_of(text), part.lines))
     if part.grep is not None:

@@ -155,7 +155,7 @@ def test_touching_a_file_does_not_undo_a_concurrent_change(fs: RelayFileSystem, 
     plain = fs.relay.files
 
     class Overtaken(type(plain.space(root))):
-        """A space in which another client writes between each read and the following write."""
+        """A space in which another client changes the file between the first read and the following write."""
 
         def bytes(self, *args: Any, **options: Any) -> Any:
             found = super().bytes(*args, **options)

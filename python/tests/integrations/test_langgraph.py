@@ -109,7 +109,7 @@ def test_writes_share_the_request_of_the_next_checkpoint(
         saver.put(config, second, {}, second["channel_versions"])
         writes.result(60)
         assert len(requests) == 2
-        # A checkpoint with a value that a write is still holding back sends the write first.
+        # If a new checkpoint has the same value as a write that still waits, the saver sends the write first.
         config = saver.put(config, second, {}, second["channel_versions"])
         writes = executor.submit(saver.put_writes, config, [("name", LARGE * 2)], "task")
         while not saver._waiting:

@@ -196,7 +196,10 @@ class ContextRelayBackend(BackendProtocol):
         return answers
 
     def _below(self, path: str, pattern: Optional[str]) -> List[FileInfo]:
-        """Returns the files in a folder, or the file itself, whose relative path matches the pattern."""
+        """Returns the files in a folder whose relative path matches the pattern.
+
+        For the path of a file, returns this file.
+        """
         prefix = _folder(path)
         matches = (lambda _: True) if pattern is None else compile_grep_include_glob(pattern)
         found = list(self._files.all(prefix))

@@ -57,7 +57,7 @@ class SessionFiles:
 class EntryLog:
     """An append-only list of JSON entries.
 
-    Each append writes one file below ``prefix``, named by its time, so it reads nothing first. Appends of several
+    Each append writes one file below ``prefix``, named by its time, so an append reads nothing first. Appends of several
     processes are ordered by time. Pointers in the entries live as long as the entries.
     """
 

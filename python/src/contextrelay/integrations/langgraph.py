@@ -553,8 +553,8 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
     def _write_soon(self, files: Sequence[NewFile]) -> None:
         """Writes the files of ``put_writes``.
 
-        If checkpoints follow each other quickly, they wait for the request of the next one, so that a step of a graph is
-        one request.
+        If checkpoints follow each other quickly, the files wait for the request of the next checkpoint, so that a step
+        of a graph is one request.
         """
         mine = _Waiting(files)
         paths = {file.path for file in files}

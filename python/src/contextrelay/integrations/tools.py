@@ -137,8 +137,8 @@ class RelayTools:
         if not encrypted and found.max_pulls is None and found.text:
             outline = ("an outline of the payload", self._cut(self.relay.pull(url, outline=True)))
         by, at = found.sender or "", found.created_at
-        told = describe(url, found.id, "the payload", size, None, outline, by=by, at=at)
-        return f"Not pulled: the limit for one result is {exact_bytes(self._max_bytes)}. {told}"
+        description = describe(url, found.id, "the payload", size, None, outline, by=by, at=at)
+        return f"Not pulled: the limit for one result is {exact_bytes(self._max_bytes)}. {description}"
 
     def _cut(self, text: str) -> str:
         content = text.encode("utf-8", "replace")
