@@ -9,7 +9,8 @@ async function call(method, url, body, headers = {}) {
     const o = { method, headers: { 'Content-Type': 'application/json', 'Relay-Agent': agent, ...headers } };
     const answer = await fetch(url, { ...o, body: JSON.stringify(body) }).catch(() => null);
     if (answer?.ok) return answer.status === 204 ? null : answer.json();
-    // Try again after other failures: they mean that the relay is restarting or busy.
+    // Give up if the request itself is wrong. Any other failure means that the relay is restarting or busy, so try
+    // again.
     if (answer !== null && answer.status < 500 && answer.status !== 429) throw new Error(await answer.text());
     await new Promise((go) => setTimeout(go, 200));
   }

@@ -25,7 +25,10 @@ async function stdoutOf(...args: string[]): Promise<string> {
   return stdout.trim();
 }
 
-/** Fails if the output has escape codes, except the ones with which we redraw the lines of a running pipeline. */
+/**
+ * Fails if the output has escape codes, except the ones with which we redraw the lines of a running pipeline. Also
+ * fails if the output lacks the escaped form of ESC.
+ */
 function assertHarmless(name: string, output: string): void {
   const ours = output.replaceAll(/\u001b\[\d+A\u001b\[J/g, '');
   const [raw] = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f].{0,20}/s.exec(ours) ?? [];

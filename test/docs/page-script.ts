@@ -68,8 +68,8 @@ export function printedBy(output: string): Map<number, string> {
 }
 
 /** Returns whether the output matches the page: ids may differ, and `…` matches anything. */
-export function prints(said: string, printed: string): boolean {
-  const pattern = said
+export function prints(expected: string, printed: string): boolean {
+  const pattern = expected
     .trim()
     .replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
     .replace(/[0-9a-f]{8}-[0-9a-f-]{27}/g, '[0-9a-f-]{36}')

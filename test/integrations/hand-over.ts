@@ -9,7 +9,10 @@ import { LARGE_LOG, NEEDLE } from './scene.ts';
 export const RESULT = `${LARGE_LOG.slice(0, 59_000)}\n${NEEDLE}`;
 export const QUESTION = 'Why was payment 4711 refused?';
 
-/** Runs agent B with a tool that returns `result`, and returns the next prompt, which contains the result. */
+/**
+ * Runs agent B with a tool that returns `result`. Returns the next prompt, which contains the result or a pointer to
+ * it.
+ */
 type PromptWith = (result: string, options: LargeResultOptions) => Promise<unknown>;
 
 /**

@@ -15,7 +15,10 @@ import { answerTo, type Fixture } from '../pins/store-answers.ts';
 import { type ServedHome, serveEngine, serveHome, unpackFolder } from '../pins/store-home.ts';
 import { opened, readWholeStore, SILENT } from './stores.ts';
 
-/** A home of an earlier version with data of all kinds, and its expected answers (see test/pins). */
+/**
+ * Folder with homes of earlier versions that contain all kinds of data, and with their expected answers (see
+ * test/pins).
+ */
 const FIXTURES = resolve(import.meta.dirname, '../fixtures');
 const FIXTURE: Fixture = JSON.parse(readFileSync(join(FIXTURES, 'store-v1.json'), 'utf8'));
 const found = await findNatsServer();

@@ -103,7 +103,7 @@ class Blows {
     return `${node.name} was frozen for ${Math.round(ms / 1000)} s`;
   }
 
-  /** Kills a server, a node or the leader, like a power cut. */
+  /** Kills a server, a node or the leader, like a power cut, and starts it again. */
   async kill(): Promise<string> {
     const { cluster, servers, nats } = this.#scene;
     if (this.#random() < 0.3) {
@@ -121,7 +121,10 @@ class Blows {
     return `${node.name}${isLeader(node) ? ', the leader,' : ''} was killed`;
   }
 
-  /** Cuts a node off for a while. The other nodes continue, and the isolated node rejects writes. */
+  /**
+   * Cuts a node off for a while. The other nodes continue, and the isolated node rejects writes. If the nodes share
+   * this machine, freezes the node instead.
+   */
   async cut(): Promise<string> {
     const { cluster, load, nats, machines } = this.#scene;
     const node = this.#any(cluster.nodes);

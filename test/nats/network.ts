@@ -19,8 +19,8 @@ export interface Machine {
 }
 
 /**
- * Creates machines and connects them with this machine by a bridge. Needs root and iproute2. Otherwise returns the
- * reason.
+ * Creates machines and connects them with this machine by a bridge. Needs root and iproute2. Returns the reason if the
+ * network cannot be created.
  */
 export async function makeNetwork(count: number): Promise<Network | { missing: string }> {
   const id = `rn${randomBytes(3).toString('hex')}`;

@@ -17,7 +17,7 @@ export function asHolder(served: ServedHome, key: string): Ask {
   };
 }
 
-/** The longest lifetime that the relay allows. */
+/** Lifetime of the created pointers in seconds: 30 days. */
 const MONTH_S = 30 * 24 * 3600;
 
 export const BINARY = Uint8Array.from({ length: 2048 }, (_, i) => (i * 37 + (i >> 3)) & 0xff);

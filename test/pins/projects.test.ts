@@ -6,7 +6,10 @@ import { stateJson, todosJson } from '../../src/client/projects/new-project.ts';
 import { commandTree } from '../../src/interfaces/cli/commands/completion.ts';
 import { ROOT } from '../../src/interfaces/cli/commands.ts';
 
-/** Project files that agents read, and names in settings files of users. They are literals on purpose. */
+/**
+ * Names that agents and users depend on: commands, fields of project files, and hooks in settings files. They are
+ * literals on purpose.
+ */
 
 const COMMANDS: { [path: string]: string[] } = {
   'project init': ['force'],

@@ -25,7 +25,10 @@ export function formatAnswer({ status, headers, body }: Answer, pin: Pinned['pin
   return [`< ${status}`, ...lines, ...(pin || body.length === 0 ? [] : [formatBody(body)])].join('\n');
 }
 
-/** Indents long JSON if no byte is lost by parsing it. Lines of other text begin with a bar. Binary data becomes a digest. */
+/**
+ * Indents long JSON if no byte is lost by parsing it. Lines of other text begin with a bar. An archive becomes a list
+ * of its files, and other binary data a digest.
+ */
 function formatBody(body: Buffer): string {
   if (body.subarray(0, 4).toString('latin1') === 'PK\x03\x04') return zipEntries(body);
   // Replace the time of a retry, because it has a random part.

@@ -97,7 +97,9 @@ interface Event {
   };
 }
 
-/** Asserts that each step has one result and was not started again after it. Log, report and drawing must agree. */
+/**
+ * Asserts that each step has one result and was not started again after it. Log, graph, state and report must agree.
+ */
 export async function assertWhole(run: LongRun, id: string, count: number): Promise<void> {
   const { value: shown } = await json<RunDetail>(['pipeline', 'show', id], run);
   assert.equal(shown.status, 'done');
@@ -124,15 +126,15 @@ export async function assertWhole(run: LongRun, id: string, count: number): Prom
     ['pipeline', 'graph', '--run', id],
     run,
   );
-  const told = shown.steps.map(({ step, status }) => [step, status]);
+  const statuses = shown.steps.map(({ step, status }) => [step, status]);
   assert.deepEqual(
     graph.steps.map((step) => [step.id, step.status]),
-    told,
+    statuses,
   );
   const state = await json<{ plan: { id: string; status: string }[] }>(['state', 'get', '--thread', id], run);
   assert.deepEqual(
     state.value.plan.map((item) => [item.id, item.status]),
-    told,
+    statuses,
   );
   const { stdout: report } = await relay(['report', id, '--format', 'json'], { home: run.home });
   for (const [step, ref] of recorded) assert.ok(report.includes(ref), `the report does not know ${step}`);

@@ -59,7 +59,7 @@ for (const kind of KINDS) {
     after(() => rmSync(parent, { recursive: true, force: true }));
 
     const ok = async (line: string) => {
-      // The Debian in the root has no rpm, so this machine's rpm installs into the root.
+      // The Debian in the test's root file system has no rpm, so this machine's rpm installs into that file system.
       const outside = /^rpm (.*)$/.exec(line)?.[1]?.replace('/srv/', `${root}/srv/`);
       if (outside !== undefined) return must('sh', ['-c', `rpm --root "${root}" ${outside}`]);
       const [command, ...args] = inRoot(root, line);

@@ -55,8 +55,8 @@ export async function layDebianRoot(root: string): Promise<void> {
 }
 
 /**
- * Returns the command line that runs a shell command in the root, with its own process table and loopback network. The
- * commands in `mounts` run before it.
+ * Returns the command line that runs a shell command in a root folder, with its own process table and loopback network.
+ * The commands in `mounts` run before it.
  */
 export function inRoot(root: string, line: string, mounts: readonly string[] = []): string[] {
   const enter = [

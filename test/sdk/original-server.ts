@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 /** A fake of the original ContextRelay server. */
 export interface OriginalServer extends AsyncDisposable {
   readonly url: string;
-  /** All requests: path and API key. */
+  /** All requests: the path, and as `key` the Authorization header. */
   readonly asked: { readonly path: string; readonly key: string | undefined }[];
   /** Stores an envelope and returns the path of its pointer. */
   put(data: string, metadata?: object): string;

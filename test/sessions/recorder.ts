@@ -231,7 +231,7 @@ const CLIENTS: { readonly [client in ClientName]: Start } = {
     overAcp(program, ['acp'], folder, CLIENT_ENV.opencode(folder, url), play),
 };
 
-/** Plays a session over the Agent Client Protocol: without a terminal, these clients cannot continue a session. */
+/** Plays a session over the Agent Client Protocol, for clients that cannot continue a session without a terminal. */
 async function overAcp(
   program: string,
   args: readonly string[],

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { pause } from '../../src/base/pause.ts';
 
-/** Time in ms for which a request is retried, during the disturbances and after their end. */
+/** Times in ms for which a request is retried: at most, and after the end of the disturbances. */
 const PATIENCE_MS = 180_000;
 const CALM_MS = 15_000;
 
@@ -31,7 +31,10 @@ export class Client {
     return `GET ${path} HTTP/1.1\r\nHost: ${host}\r\nAuthorization: ${this.#authorization.Authorization}\r\n`;
   }
 
-  /** Repeats a request until it succeeds. Throws if that takes too long. */
+  /**
+   * Repeats a request until it succeeds. Throws if that takes too long or if the request is wrong. Returns the answer
+   * 404 to any request but a POST.
+   */
   async insist(
     method: string,
     path: string,

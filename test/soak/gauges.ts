@@ -39,7 +39,7 @@ export interface HealthSample {
   readonly ms: number | null;
 }
 
-/** Measures the response time of /health in a worker thread, and the memory of the server. */
+/** Measures the response times of /health and of a trivial server in a worker thread, and the memory of the server. */
 export class Gauges implements AsyncDisposable {
   readonly #health: HealthSample[] = [];
   readonly #rss: { readonly at: number; readonly pid: number; readonly bytes: number }[] = [];

@@ -137,7 +137,10 @@ export class Ledger {
     await this.#checkList(artifacts, 'artifacts', ({ ref }) => `${artifacts}/${ref}/content`);
   }
 
-  /** Imports a bundle. Returns false if there was no answer, because then the thread may exist or not. */
+  /**
+   * Imports a bundle. Returns false if there was no answer, because then the thread may exist or not, and if the server
+   * rejected the bundle, which counts as a loss.
+   */
   async #import(bundle: Uint8Array): Promise<boolean> {
     const began = performance.now();
     for (;;) {

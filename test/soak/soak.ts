@@ -29,10 +29,10 @@ export interface Outcome extends Counts, Figures {
 }
 
 /**
- * Runs a real server on a real home under kills, full disks, slow readers, hostile payloads and attacks of
- * another tenant, all at once. Writers record what was acknowledged. In the first half the server is killed
- * repeatedly. In the second half one server stays alive, so that its memory can be measured. At the end, or
- * when the run is interrupted, all acknowledged data must exist.
+ * Runs a real server on a real home under kills, full disks, slow readers, hostile payloads and attacks by other
+ * tenants, all at once. Writers record what was acknowledged. In the first half the server is killed repeatedly. In the
+ * second half one server stays alive, so that its memory can be measured. At the end, or when the run is interrupted,
+ * all acknowledged data must exist.
  */
 export async function soak(
   ms: number,
@@ -56,12 +56,12 @@ export async function soak(
     await attacks.prepare();
     const began = performance.now();
     await using gauges = await Gauges.start(supervisor.url, () => supervisor.pids.at(-1)!);
-    const telling = setInterval(() => {
+    const progress = setInterval(() => {
       const seconds = Math.round((performance.now() - began) / 1000);
       const soFar = `${ledger.acknowledged} acknowledged, ${supervisor.kills} kills, ${losses.length} losses${losses.length > 0 ? ` (${losses.at(-1)})` : ''}`;
       o.onProgress?.(`${seconds} s: ${soFar}; ${gauges.line()}; attacks ${JSON.stringify(attacks.counts)}`);
     }, PROGRESS_MS);
-    using _ = { [Symbol.dispose]: () => clearInterval(telling) };
+    using _ = { [Symbol.dispose]: () => clearInterval(progress) };
     const ends = [...(o.interrupted ? [o.interrupted] : [])];
     const over = AbortSignal.any([AbortSignal.timeout(ms), ...ends]);
     const killsOver = AbortSignal.any([AbortSignal.timeout(ms / 2), ...ends]);

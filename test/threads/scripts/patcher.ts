@@ -3,8 +3,8 @@ import { openCore } from '../../../src/app/store/open-core.ts';
 import { LOCAL_CALLER } from '../../../src/contract/caller.ts';
 
 /**
- * Patches a thread on the local store, like a command would. With `stay` it prints a line per patch and never
- * ends.
+ * Patches a thread on the local store, as a command would, and prints the version that each patch made. With `stay`,
+ * the process does not end.
  */
 const { home, thread, name, count, stay } = JSON.parse(process.argv[2]!) as {
   home: string;

@@ -6,7 +6,7 @@ import { openProject } from '../../../src/app/projects/project-files.ts';
 
 /** Creates a project in a temporary folder, for the dashboard of the demo. */
 export async function createDemoProject() {
-  const above = mkdtempSync(join(tmpdir(), 'relay-shown-'));
+  const above = mkdtempSync(join(tmpdir(), 'relay-demo-'));
   const folder = join(above, 'checkout');
   mkdirSync(folder);
   const project = openProject(folder);

@@ -10,7 +10,10 @@ import { DIFF, SURVEY } from './thread.ts';
 type Agents = (name: string) => Relay;
 type Pass = (minutes: number) => Promise<void>;
 
-/** Creates pointers, channels with groups and dead letters, tasks with bridges, and keys. */
+/**
+ * Creates pointers, channels with groups and dead letters, tasks with bridges, keys, files, and sessions with a
+ * conversation.
+ */
 export async function fillWork(
   relay: RelayUnderTest,
   agent: Agents,
@@ -170,7 +173,7 @@ async function fillPointers(relay: RelayUnderTest, agent: Agents) {
   return { secret, once };
 }
 
-/** Creates a working, an idle and a silent bridge, and an agent that only reads. */
+/** Creates a working and an idle bridge, and an agent that only reads. */
 async function fillBridges(agent: Agents, running: string, signal: AbortSignal): Promise<void> {
   const laptop = agent('claude-laptop');
   const held: string[] = [];
