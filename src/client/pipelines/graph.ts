@@ -46,7 +46,10 @@ export function graphOf({ steps }: Pick<Pipeline, 'steps'>) {
   return steps.map(({ id, agent, needs }) => ({ id, agent, needs: [...needs] }));
 }
 
-/** Groups steps into rounds. All needs of a step are in earlier rounds. Steps in a cycle are in no round. */
+/**
+ * Groups steps into rounds. All needs of a step are in earlier rounds. Steps in a cycle, and steps that
+ * depend on them, are in no round.
+ */
 export function rounds<T extends Node>(steps: readonly T[]): T[][] {
   const placed = new Set<string>();
   const found: T[][] = [];

@@ -89,8 +89,8 @@ export class Pipelines {
 
   /**
    * Starts at most one run per key. If an unfinished run has this key, resumes it. Returns null if the run
-   * has ended, or if another process works on it. With `again`, also resumes a run that is failed, cancelled
-   * or partial, and returns the summary of a run that is done.
+   * has ended, or if another process works on it. With `again`, also resumes a run that is `failed`,
+   * `cancelled` or `partial`, and returns the summary of a run that is `done`.
    */
   async startOnce(
     key: string,

@@ -118,8 +118,8 @@ export class RunLease implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     clearInterval(this.#timer);
-    // The run has ended, so ignore errors. First wait for a renewal that is under way: after the release it
-    // could take the lease again. If the release fails, the lease expires by itself.
+    // The work under the lease has ended, so ignore errors. First wait for a renewal that is under way: after
+    // the release it could take the lease again. If the release fails, the lease expires by itself.
     await this.#renewal?.catch(() => {});
     await this.#threads.release(this.#run, { token: this.#token }).catch(() => {});
   }

@@ -19,7 +19,7 @@ interface Quote {
 
 interface Run extends Quote {
   readonly tool: ToolUse;
-  /** Turn in which this command failed before it succeeded later. */
+  /** Turn in which this command last failed before this run. */
   readonly failedBefore?: number;
   /** Number of times that the command ran. */
   readonly runs: number;
