@@ -48,7 +48,7 @@ export class LiveFeed {
         const stored = parseMessage(message);
         this.#seen = Math.max(this.#seen, stored.seq);
         const token = message.subject.slice(this.#prefix.length);
-        // No subscriber follows this log. So drop its cached entries, which are no longer the newest.
+        // If no subscriber follows this log, drop its cached entries, which are no longer the newest.
         if (!this.#followers.has(token)) return void this.#tails.delete(token);
         const { id: _, ...entry } = entryOf(stored);
         this.#keep(token, before, { entry, bytes: stored.data.length });

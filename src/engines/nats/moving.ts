@@ -35,7 +35,7 @@ interface Ports {
 export function natsMoving(store: Store, ports: Ports): Moving {
   const { connection, name, streams } = store;
   const moveStatus = async () => parseMoveStatus((await connection.info(streams.logs)).config);
-  /** Returns the states of the streams of records and logs: their sequences are visible to users. */
+  /** Returns the infos of the streams of records and logs, whose sequences users can see. */
   const numbered = () => Promise.all([streams.records, streams.logs].map((name) => connection.info(name)));
   const configure = async (change: (config: StreamConfig) => StreamConfig) => {
     for (const stream of Object.values(streams) as string[]) {

@@ -266,8 +266,8 @@ export function thawedConfig(config: StreamConfig): StreamConfig {
 }
 
 /**
- * Returns the move of a store, from the configuration of its stream. Returns null if the store accepts writes or its
- * freeze has expired.
+ * Returns the status of a store's move, from the configuration of its stream: the target, and how long the
+ * freeze lasts. Returns null if the store accepts writes or its freeze has expired.
  */
 export function parseMoveStatus(config: StreamConfig): MoveStatus | null {
   const { [TO]: to, [UNTIL]: until } = config.metadata ?? {};
