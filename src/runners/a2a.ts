@@ -32,8 +32,8 @@ const POLL_MS = 1_000;
 type Parcels = Pick<ContextRelay, 'push'>;
 
 /**
- * Connects to an agent. `address` is the URL of its host, its folder or its agent card. Older protocol
- * versions are supported too.
+ * Connects to an agent. `address` is the URL of its host, of its path on the host (`https://host/a2a/name`)
+ * or of its agent card. Older protocol versions are supported too.
  */
 export async function connectAgent(
   address: string,
@@ -118,7 +118,7 @@ function failed(what: string): RelayError {
   return new RelayError('failed', { what });
 }
 
-/** Throws an error of the agent as a RelayError. */
+/** Rethrows an error. An error of the agent becomes a RelayError. */
 function refused(error: unknown): never {
   if (!(error instanceof A2AError)) throw error;
   const hint = 'This error comes from the remote agent. relay a2a tasks <url> lists its tasks.';

@@ -187,7 +187,8 @@ class AcpProcess {
   }
 
   /**
-   * Returns the answer of the agent. Rejects with `agent_gone` if the process ends first or the time is over.
+   * Returns the answer of the agent. Rejects with `agent_gone` if the process ends first or `withinMs` has
+   * passed.
    */
   async #waitFor<T>(answer: Promise<T>, withinMs?: number): Promise<T> {
     let timer: ReturnType<typeof setTimeout> | undefined;

@@ -103,8 +103,8 @@ export class TmuxRunner implements Runner {
     const before = await capture();
     const readOutput = async () => outputAfter(await capture(), job.prompt, before);
     await this.#pastePrompt(pane.id, job, over);
-    // Remember the text below the pasted input, such as the frame of an input box. It is no answer of the
-    // agent.
+    // Remember the text below the pasted input, such as the frame of an input box, because this text is not
+    // an answer of the agent.
     const idle = squeezed(await readOutput());
     if (over.aborted) return { output: '' };
     await this.#enter(pane.id, job, over);

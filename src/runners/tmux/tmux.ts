@@ -76,7 +76,7 @@ export class Tmux {
         else if (child.pid === undefined) reject(agentGone(`tmux could not be started: ${error.message}`));
         else reject(agentGone(`tmux says: ${err.trim() || `exit code ${child.exitCode}`}.`));
       });
-      // tmux may end without reading its input. Its exit code says why.
+      // Ignore write errors. tmux may end without reading its input, and its exit code says why.
       child.stdin!.on('error', () => {});
       child.stdin!.end(input ?? '');
     });
