@@ -171,8 +171,8 @@ const CONTRACTION = /'(?:[sdmt]|ll|ve|re)/iy;
 const LONG_PIECE = 60;
 
 /**
- * Matches a piece of ASCII characters: a word, digits, symbols or white space. If white space ends before another
- * character than a visible ASCII one, nothing matches. The repeats are bounded so that a long run takes linear time.
+ * Matches a piece of ASCII characters: a word, digits, symbols or white space. Does not match white space before a
+ * character that is not visible ASCII. The repeats are bounded so that a long run takes linear time.
  */
 const ASCII_PIECE =
   /[\t\v\f -/:-@[-`{-~]?(?:[A-Z]{0,60}[a-z]{1,60}|[A-Z]{1,60})(?:'(?:[sdmtSDMT]|[lL][lL]|[vV][eE]|[rR][eE]))?|[0-9]{1,3}| ?[!-/:-@[-`{-~]{1,60}[\r\n/]{0,60}|[\t-\r ]{0,60}[\r\n]{1,60}(?=[\t\v\f ]{0,60}[!-~])|[\t\v\f ]{1,60}(?=[\t\v\f ][!-~])|[\t\v\f ](?=[!-~])/y;

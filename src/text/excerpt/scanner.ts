@@ -224,7 +224,7 @@ export class Scanner {
     return lines.filter((near) => near.text.trim() !== '' && recognise(near).rank !== 'quiet');
   }
 
-  /** Removes the examples of frequent shapes. If too many remain, removes every second one. */
+  /** Removes the groups of ordinary lines that are frequent. If too many groups remain, removes every second one. */
   #makeRoom(): void {
     for (const [shape, { rank, count }] of this.#groups)
       if ((rank === null || rank === 'quiet') && count > 2) this.#groups.delete(shape);
