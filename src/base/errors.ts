@@ -119,8 +119,8 @@ export function retrySeconds({ code, status, details }: RelayError): number | nu
 
 /**
  * Converts any error for an interface. Returns a `RelayError` unchanged. Any other error becomes `internal` without
- * details, or `package_replaced` if code could not be loaded because the package was replaced while the program was
- * running.
+ * details. It becomes `package_replaced` if a module is missing, or if `replaced` says that the package was replaced
+ * while the program was running.
  */
 export function toRelayError(error: unknown, replaced?: () => boolean, request = 'unknown'): RelayError {
   if (isRelayError(error)) return error;

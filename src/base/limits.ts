@@ -279,7 +279,7 @@ export const MODEL_SILENCE_MS = 300_000;
 /** Maximum size of the payload of an envelope. Larger data is sent as a pointer. */
 export const ENVELOPE_PAYLOAD_BYTES = 16 * KiB;
 export const ENVELOPE_NOTE_CHARS = 280;
-/** Maximum number of hops in a thread. It stops agents that keep answering each other. */
+/** Maximum number of hops (sent envelopes) in a thread. It stops agents that keep answering each other. */
 export const THREAD_HOPS = 50;
 export const ENVELOPE_TTL_MAX_S = 7 * 24 * 3600;
 
@@ -487,7 +487,7 @@ export const AGENT_MESSAGE_INLINE_BYTES = 4 * KiB;
 export const AGENT_EXCERPT_TOKENS = 400;
 /** Maximum number of messages in one list, and of messages that wait for one agent. */
 export const AGENT_MESSAGES_LISTED = 1_000;
-/** Maximum number of messages that are shown to a session at once. The others follow at its next turn. */
+/** Default maximum number of messages that are shown to a session at once. The others follow at its next turn. */
 export const AGENT_MESSAGES_SHOWN = 10;
 /** Maximum number of recipients of one message. */
 export const AGENT_RECIPIENTS = 100;
@@ -587,7 +587,7 @@ export const SESSION_HEAD_BYTES = 256 * KiB;
 export const SESSION_TURN_CHARS = 32_000;
 /** Maximum size of a hand-off that quotes a session, in tokens. */
 export const SESSION_HANDOFF_TOKENS = 1_500;
-/** Maximum size of the text that says what a compaction removed from a session, in tokens. */
+/** Maximum size, in tokens, of the text that says what a compaction removed from a session. */
 export const SESSION_LOSS_TOKENS = 600;
 /** Maximum time for which a search of sessions updates its index. The next search indexes the rest. */
 export const SESSION_INDEX_MS = 20 * SECOND;
@@ -719,7 +719,7 @@ export const FILE_TTL_MAX_S = 3650 * 24 * 3600;
 
 /** Maximum number of files that one request reads, writes or deletes. */
 export const FILES_AT_ONCE = 1_000;
-/** Maximum total size of the files that one request reads. Larger files are read one by one. */
+/** Maximum total size of the files that one request reads. A file above this size needs a request of its own. */
 export const FILES_READ_BYTES = 2 * 1024 * 1024;
 /** Maximum size of a page of a file listing, as JSON. A page with much metadata has fewer files. */
 export const FILE_PAGE_BYTES = 4 * 1024 * 1024;
@@ -727,7 +727,8 @@ export const FILE_PAGE_BYTES = 4 * 1024 * 1024;
 // The search index over artifacts.
 
 /**
- * Maximum size of a document in the search index. Earlier versions indexed only this many characters of an artifact.
+ * Maximum length of one document in the search index of a NATS cluster. An artifact is indexed in shorter sections
+ * (`INDEX_SECTION_BYTES`). Earlier versions indexed it as one document, cut at this length.
  */
 export const INDEX_TEXT_CHARS = 1024 * KiB;
 /**
