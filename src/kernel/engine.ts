@@ -4,7 +4,7 @@ import type { Moving } from './moving.ts';
 import type { Records } from './records.ts';
 import type { SearchIndex } from './search-index.ts';
 
-/** Limits of an engine. */
+/** Limits and other properties of an engine. */
 export interface EngineLimits {
   /** Maximum size of one record as JSON, in bytes. Callers store larger values as a blob. */
   readonly recordBytes: number;

@@ -4,7 +4,7 @@ import { PAGE_ITEMS, PAGE_ITEMS_MAX, STORE_KEY_BYTES } from '../base/limits.ts';
 import { utf8Bytes } from '../base/utf8.ts';
 import type { BlobBody, ByteRange, Expiry } from './blobs.ts';
 
-/** Input checks that all engines share, so that code that works on one engine works on all of them. */
+/** Input checks and key comparison that engines share. Code that works on one engine then works on all of them. */
 
 /**
  * Rejects an invalid key, stream name or entry id. It must have 1 to 2048 bytes of UTF-8, without unpaired
