@@ -19,8 +19,8 @@ export function authorize<V extends Verb>(caller: Caller, verb: V, input?: Chann
 }
 
 /**
- * Returns whether the caller may call the verb: the boolean form of `authorize`, to filter lists and to hide what
- * exists.
+ * Returns whether the caller may call the verb, to filter lists and to hide what exists. Unlike `authorize`, refuses
+ * an API key without the scope of the verb even if the verb works without an API key (`byLink`).
  */
 export function may<V extends Verb>(caller: Caller, verb: V, input?: ChannelsInput<V>): boolean {
   return refusal(caller, verb, input) === null;

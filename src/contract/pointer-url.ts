@@ -8,7 +8,7 @@ export interface PointerRef {
   readonly base: string | null;
   /** The Fernet key from the fragment. It is never sent to a server. */
   readonly key: string | null;
-  /** The whole URL, if it has not the form of a pointer URL. In this case `id` is the whole URL too. */
+  /** The whole URL, if it does not have the form of a pointer URL. In this case `id` is the whole URL too. */
   readonly address?: string;
 }
 
