@@ -49,7 +49,7 @@ export interface Schemas {
 /** The schemas of a group of verbs, by method name. */
 export type SchemaRows = { readonly [method: string]: Schemas };
 
-/** Rows of a verb that answers with bytes: the whole content or the requested range. */
+/** Fields of `Schemas` for a verb that answers with bytes: the whole content or the requested range. */
 export const BYTES = {
   content: ['text/plain', 'application/octet-stream'],
   also: { 206: 'The requested range.' },

@@ -314,7 +314,7 @@ const envelope = z.object({
   /** Seconds until the envelope expires. */
   ttl: z.number(),
 });
-/** A typed message from one agent to another in a thread. */
+/** A typed message to a capability, stored in a thread. */
 export interface Envelope extends Shape<typeof envelope> {}
 
 const holdInput = z.object({
@@ -619,7 +619,7 @@ const promptFigures = z.object({
   shown_tokens: count,
   avoided_tokens: count,
 });
-/** The figures of one prompt. */
+/** Tokens of one prompt: what the model was shown, and what pasting everything would have cost. */
 export interface PromptFigures extends Shape<typeof promptFigures> {}
 
 const stats = z.object({
