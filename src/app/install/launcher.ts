@@ -19,10 +19,10 @@ export interface Launcher {
 /**
  * Returns the command with which settings call this program. It is the first of these that applies:
  *
- *   relay                          if our program is on the PATH
- *   npx -y contextrelay            if npx runs this program; this command may download our package
- *   npx --no-install contextrelay  if `where` is `here` and the project depends on our package
- *   the path of this program       otherwise; the path is valid only on this machine
+ *   relay                     if our program is on the PATH
+ *   npx -y                    if npx runs this program; this command may download our package
+ *   npx --no-install          if `where` is `here` and the project depends on our package
+ *   the path of this program  otherwise; the path is valid only on this machine
  */
 export function findLauncher(
   env: Environment,
