@@ -13,7 +13,7 @@ import type { WithSignal } from './signals.ts';
 
 /**
  * Maximum size in bytes of the contents in one write request: half of the relay's limit, because the request also
- * contains paths and metadata.
+ * contains paths and metadata. A larger file has a request of its own.
  */
 const WRITE_BYTES = JSON_BODY_BYTES / 2;
 
@@ -209,7 +209,7 @@ export class FileSpace {
     return found;
   }
 
-  /** Writes several small files. Each is written completely or not at all. Returns one result per file, in order. */
+  /** Writes several files. Each is written completely or not at all. Returns one result per file, in order. */
   async write(
     files: readonly FileToWrite[],
     callOptions: CallOptions = {},
@@ -226,6 +226,11 @@ export class FileSpace {
       const length = typeof content === 'string' ? utf8Bytes(content) : content.byteLength;
       const size = length + utf8Bytes(JSON.stringify(about));
       if (drafts.length === FILES_AT_ONCE || bytes + size > WRITE_BYTES) await send();
+      if (size > WRITE_BYTES) {
+        const writing = this.put(path, content, { ...options, ...callOptions });
+        answers.push(await writing.catch((error) => refusedOf(path, error)));
+        continue;
+      }
       drafts.push({ ...about, content });
       bytes += size;
     }
@@ -244,6 +249,12 @@ function wireOptions(options: FileWriteOptions) {
     if_match: ifMatch === undefined ? undefined : String(ifMatch),
     if_none_match: ifAbsent ? ('*' as const) : undefined,
   };
+}
+
+/** Returns the result for a file that the relay rejects. Throws an error that concerns the whole call, such as a timeout. */
+function refusedOf(path: string, error: unknown): FileRefused {
+  if (!isRelayError(error) || ![400, 402, 412, 413].includes(error.status)) throw error;
+  return { path, ...error.toJSON() };
 }
 
 function readOf(file: FileInfo, bytes: Uint8Array): FileRead {

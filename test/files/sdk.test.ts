@@ -36,17 +36,24 @@ test('many files are written, read and deleted in few requests', async () => {
   const large = 'x'.repeat(900_000);
   const files = Array.from({ length: 1_100 }, (_, at) => ({ path: `f/${at}`, content: `${at}`, keep: 0 }));
   const binary = new Uint8Array([0, 255]);
-  const written = await space.write([
+  const larger = { path: 'larger', content: new Uint8Array(3_000_000).fill(65) };
+  const drafts = [
     ...files,
     ...[1, 2, 3].map((at) => ({ path: `large/${at}`, content: large })),
+    larger,
+    { ...larger, ifAbsent: true },
     { path: 'binary', content: binary },
     { path: 'a//b', content: 'no' },
-  ]);
+  ];
+  const written = await space.write(drafts);
   assert.deepEqual(
-    written.filter((file) => 'code' in file).map(({ path }) => path),
-    ['a//b'],
+    written.map(({ path }) => path),
+    drafts.map(({ path }) => path),
   );
-  await space.put('larger', new Uint8Array(3_000_000).fill(65));
+  assert.deepEqual(
+    written.flatMap((file) => ('code' in file ? `${file.path} ${file.code}` : [])),
+    ['larger file_changed', 'a//b bad_request'],
+  );
   const paths = [
     ...files.map(({ path }) => path),
     'large/1',
