@@ -1,7 +1,5 @@
-import { type ErrorCode, isRelayError, RelayError } from '../base/errors.ts';
+import { type ErrorCode, RelayError } from '../base/errors.ts';
 import { sha256Hex } from '../base/hash.ts';
-import { ConcurrencyLimit } from '../base/map-concurrent.ts';
-import { utf8Bytes } from '../base/utf8.ts';
 import type { FileInfo } from '../contract/files.ts';
 import type { FileSpace, FileToWrite } from '../sdk/files.ts';
 
@@ -55,15 +53,6 @@ export async function filesBelow(space: FileSpace, prefix: string): Promise<File
   return infos;
 }
 
-/**
- * Maximum size in bytes of a file that shares a request with other files. A larger file is sent as bytes in a request
- * of its own, which costs less time than to encode it as JSON.
- */
-const TOGETHER_BYTES = 32 * 1024;
-
-/** Maximum number of large files that a writer sends at once. */
-const LARGE_AT_ONCE = 8;
-
 type Answers = Awaited<ReturnType<FileSpace['write']>>;
 
 /**
@@ -72,7 +61,6 @@ type Answers = Awaited<ReturnType<FileSpace['write']>>;
  */
 export class FileWriter {
   readonly #space: FileSpace;
-  readonly #large = new ConcurrencyLimit(LARGE_AT_ONCE);
   #last: Promise<unknown> = Promise.resolve();
   #next: { readonly files: FileToWrite[]; readonly answers: Promise<Answers> } | undefined;
 
@@ -85,34 +73,17 @@ export class FileWriter {
    * cannot be written.
    */
   async write(files: readonly FileToWrite[]): Promise<void> {
-    const isLarge = ({ content }: FileToWrite) =>
-      (typeof content === 'string' ? utf8Bytes(content) : content.byteLength) > TOGETHER_BYTES;
-    await Promise.all([
-      ...files.filter(isLarge).map((file) => this.#large.run(() => this.#put(file))),
-      this.#writeTogether(files.filter((file) => !isLarge(file))),
-    ]);
-  }
-
-  async #put({ path, content, ...o }: FileToWrite): Promise<void> {
-    try {
-      await this.#space.put(path, content, o);
-    } catch (error) {
-      if (!(o.ifAbsent && isRelayError(error, 'file_changed'))) throw error;
-    }
-  }
-
-  async #writeTogether(small: readonly FileToWrite[]): Promise<void> {
     // A request does not write its files in a defined order, so no path may occur in it twice. Wait for the
     // next request to end if it contains one of these paths.
-    while (this.#next?.files.some(({ path }) => small.some((file) => file.path === path)))
+    while (this.#next?.files.some(({ path }) => files.some((file) => file.path === path)))
       await this.#next.answers.catch(() => {});
-    if (small.length === 0) return;
+    if (files.length === 0) return;
     this.#next ??= this.#batch();
     const { files: together, answers } = this.#next;
-    const from = together.push(...small) - small.length;
-    const mine = (await answers).slice(from, from + small.length);
+    const from = together.push(...files) - files.length;
+    const mine = (await answers).slice(from, from + files.length);
     mine.forEach((answer, i) => {
-      if (!('error' in answer) || (small[i]!.ifAbsent && answer.code === 'file_changed')) return;
+      if (!('error' in answer) || (files[i]!.ifAbsent && answer.code === 'file_changed')) return;
       throw new RelayError(answer.code as ErrorCode, { what: answer.error, hint: answer.hint });
     });
   }
