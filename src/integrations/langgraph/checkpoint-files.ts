@@ -123,6 +123,8 @@ export class CheckpointFiles {
   readonly #serde: SerializerProtocol;
   readonly #pointers: KeptPointers;
   readonly #recent = new Map<string, Recent>();
+  /** Parsed values of files that have been read. */
+  readonly #parsed = new WeakMap<FileRead, { readonly type: string; readonly value: Promise<unknown> }>();
 
   /** `pointers` renews the pointers that values mention, so that they live as long as the values. */
   constructor(space: FileSpace, serde: SerializerProtocol, pointers: KeptPointers) {
@@ -503,7 +505,14 @@ export class CheckpointFiles {
     const file = found.get(path);
     if (!file) return undefined;
     if ('path' in source) return { parsed: await this.#loads(JSON.parse(file.text())) };
-    return { parsed: await this.#serde.loadsTyped(source[0], file.bytes) };
+    // A checkpoint and a write often have the same value. Only strings are shared, because other values can change.
+    const [type] = source;
+    const earlier = this.#parsed.get(file);
+    const known = earlier?.type === type ? await earlier.value : undefined;
+    if (typeof known === 'string') return { parsed: known };
+    const value: Promise<unknown> = this.#serde.loadsTyped(type, file.bytes);
+    this.#parsed.set(file, { type, value });
+    return { parsed: await value };
   }
 
   /**
@@ -521,8 +530,10 @@ export class CheckpointFiles {
     if (known && recent.sent.has(known[1])) return known;
     const [type, bytes] = await this.#serde.dumpsTyped(value);
     if (bytes.byteLength <= INLINE_BYTES) return dumped(type, bytes);
+    const fitsBelow = mayBeBelow && bytes.byteLength <= BELOW_BYTES;
+    if (fitsBelow && recent.sent.size === 0) return [type, bytes];
     const hash = await sha256Hex(bytes as Uint8Array<ArrayBuffer>);
-    if (mayBeBelow && bytes.byteLength <= BELOW_BYTES && !recent.sent.has(hash)) return [type, bytes];
+    if (fitsBelow && !recent.sent.has(hash)) return [type, bytes];
     files.push({ path: folder + hash, content: bytes, keep: 0 });
     const stored = [type, hash, 'file'] as const;
     if (typeof value === 'string') recent.strings.set(value, stored);
