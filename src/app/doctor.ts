@@ -220,7 +220,7 @@ async function checkClock(host: Host): Promise<Finding> {
   await rm(probe, { force: true });
   const apart = Math.abs(Date.now() - onDisk);
   if (apart > DISK_CLOCK_TOLERANCE_MS)
-    return wrong(`differs by ${span(apart)} from the clock of the disk with ${home}`, fix);
+    return wrong(`differs by ${span(apart)} from the clock of the file server that holds ${home}`, fix);
   const database = join(home, 'relay.db');
   const ahead = existsSync(database) ? statSync(database).mtimeMs - Date.now() : 0;
   if (ahead > DISK_CLOCK_TOLERANCE_MS)

@@ -88,7 +88,7 @@ export const ERRORS = {
   foreign_origin: {
     status: 403,
     message: 'Refused: this relay does not accept requests for {what}.',
-    hint: 'Use the address of the relay itself, or allow the host or origin in its configuration.',
+    hint: 'Use the relay\'s own address, or add the host to "allowed_hosts" or the origin to "cors_origins" in its config.json.',
   },
   // For a handle, such as relay:128, the hint is in src/domain/pointers/record.ts.
   not_found: {
@@ -117,7 +117,8 @@ export const ERRORS = {
   timeout: {
     status: 408,
     message: 'Timed out: {what}.',
-    hint: 'Try again. For a large payload on a slow connection, raise the timeout.',
+    hint: 'Try again. For a large payload on a slow connection, pass a larger `timeout` to the client.',
+    cli: 'Try again. On a slow connection, push a large payload in several parts.',
   },
   conflict: {
     status: 409,
@@ -238,7 +239,7 @@ export const ERRORS = {
   state_invalid: {
     status: 422,
     message: 'The patch would make the state invalid at {path}: {what}. Nothing was changed.',
-    hint: 'relay state patch --help lists the fields of com.relay.state.v1.',
+    hint: 'relay state patch --help lists the fields of the state.',
   },
   state_too_large: {
     status: 413,
@@ -411,8 +412,8 @@ export const ERRORS = {
   aborted: {
     /** No standard status: over HTTP, src/interfaces/http/request-watch.ts answers 400. */
     status: 499,
-    message: 'Stopped before it was done: {what}.',
-    hint: 'Nothing was stored. Try again.',
+    message: 'Stopped: {what}.',
+    hint: 'Try again.',
   },
   failed: {
     status: 500,

@@ -34,8 +34,11 @@ export class RelayError extends Error {
     return isRelayError(error);
   }
 
+  /** `details.message` and `details.hint` override the texts of the error table. */
   constructor(code: ErrorCode, details: ErrorDetails = {}, cause?: unknown) {
-    super(fill(ERRORS[code].message, details), cause === undefined ? undefined : { cause });
+    const { message } = details;
+    const text = typeof message === 'string' ? message : fill(ERRORS[code].message, details);
+    super(text, cause === undefined ? undefined : { cause });
     this.name = 'RelayError';
     this.code = code;
     this.details = details;
@@ -50,7 +53,7 @@ export class RelayError extends Error {
     return row.exit ?? exitOf(row.status);
   }
 
-  /** Says what to do next. `details.hint` overrides the hint of the error table. */
+  /** Says what to do next. */
   get hint(): string {
     const ownHint = this.details.hint;
     return typeof ownHint === 'string' ? ownHint : fill(ERRORS[this.code].hint, this.details);
@@ -82,6 +85,14 @@ export function badRequest(what: string, hint?: string): RelayError {
 /** Creates a `too_large` error. `what` is the thing that is too large. `limit` is in bytes. */
 export function tooLarge(what: string, limit: number, hint?: string): RelayError {
   return new RelayError('too_large', { what, limit, hint });
+}
+
+/** Creates the error for a payload that arrived so slowly that a sweep deleted its temporary data. */
+export function uploadTooSlow(): RelayError {
+  return new RelayError('busy', {
+    message: 'The payload arrived too slowly and was not stored.',
+    hint: 'Send it again over a faster connection, or in several parts.',
+  });
 }
 
 /**

@@ -71,7 +71,14 @@ function checkEmpty(size: number, kind: Kind): void {
 /** Converts an error of the source into `aborted`: a sender that disconnects is not an internal error of the relay. */
 function cutOff(error: unknown): never {
   if (isRelayError(error)) throw error;
-  throw new RelayError('aborted', { what: 'the connection ended before the whole payload arrived' }, error);
+  throw new RelayError(
+    'aborted',
+    {
+      what: 'the connection ended before the whole payload arrived',
+      hint: 'Nothing was stored. Try again.',
+    },
+    error,
+  );
 }
 
 /** `gAAAAA` in ASCII, the start of every Fernet token. */

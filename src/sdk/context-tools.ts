@@ -25,7 +25,7 @@ export const PEEK_TOOL = {
 export const PULL_TOOL = {
   name: 'pull_context',
   description:
-    'Read the text behind a relay URL or handle, or a part of it. Of a very large text, returns only the token count and the beginning.',
+    'Read the text behind a relay URL or handle, or a part of it. If the text is very large, returns only its token count and its beginning.',
   input: { part: 'outline, lines=10-40, grep=REGEX, json=/a/b, question=TEXT, or all' },
   doing: 'pulling context',
 } as const;

@@ -261,7 +261,12 @@ function requestBody(
       limit.start();
       return chunk;
     } catch (error) {
-      const unknown = () => new RelayError('aborted', { what: 'the stream to push broke off' }, error);
+      const unknown = () =>
+        new RelayError(
+          'aborted',
+          { what: 'the stream to push ended with an error', hint: 'Nothing was stored. Try again.' },
+          error,
+        );
       broken(isRelayError(error) ? error : unknown());
       throw error;
     }

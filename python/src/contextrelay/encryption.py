@@ -38,6 +38,10 @@ def encrypt(key: str, data: bytes) -> bytes:
     return Fernet(_checked(key)).encrypt(data)
 
 
+#: Hint for a payload that cannot be decrypted.
+_WHOLE_URL = "Use the whole URL as you received it, with everything after #key=."
+
+
 def decrypt(key: str, token: bytes) -> bytes:
     """Decrypts a Fernet token. Does not check its age.
 
@@ -46,11 +50,11 @@ def decrypt(key: str, token: bytes) -> bytes:
     # Base64 of the standard library skips invalid characters. Reject them here, so that a token has only one
     # form.
     if not _TOKEN.fullmatch(token):
-        raise DecryptError()
+        raise DecryptError(hint=_WHOLE_URL)
     try:
         return Fernet(_checked(key)).decrypt(token)
     except InvalidToken:
-        raise DecryptError() from None
+        raise DecryptError(hint=_WHOLE_URL) from None
 
 
 def key_check(key: str) -> str:

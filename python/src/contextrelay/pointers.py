@@ -222,7 +222,7 @@ class PointerFlows:
         answer = yield Call("GET", f"/pull/{ref.id}", headers=headers, base=base, most=_ENVELOPE_BYTES)
         stored = answer.body if _is_ours(answer) else _envelope(answer)
         if ref.key is None and _decoded(answer, "relay-content-type") == FERNET_CONTENT_TYPE:
-            raise DecryptError(code="key_missing")
+            raise DecryptError(code="key_missing", hint="Ask the sender for the whole URL. It ends with #key=….")
         body = stored if ref.key is None else decrypt(ref.key, stored)
         self._unfinished.pop(ref.id, None)
         return body
@@ -257,8 +257,8 @@ class PointerFlows:
     def pull_part(self, url: str, part: PartRequest) -> Flow[Part]:
         """Returns a part of a payload, with the position of the part.
 
-        For an encrypted payload, the client pulls all of it and cuts the part itself. An outline and a search
-        without a match use up no pull.
+        For an encrypted payload, the client pulls all of it and cuts the part itself. If the pointer has ``max_pulls``,
+        a search without a match uses one pull, and the next pull is free.
         """
         ref = parse_pointer(url)
         base = self._connection.base_for(ref.base)

@@ -123,8 +123,7 @@ async function teeEdits(
   const notes = [...(TEE_NOTES[client] ?? [])];
   switch (client) {
     case 'claude': {
-      if (platform === 'win32')
-        throw refused('Claude Code on Windows has no shell prefix that relay can use.');
+      if (platform === 'win32') throw refused('--tee does not work for Claude Code on Windows.');
       const folder = env.CLAUDE_CONFIG_DIR || join(home, '.claude');
       const script = join(folder, 'relay-shell-prefix');
       const results = hook('PostToolUse', 'mcp__(?!relay__).*', 10);
@@ -316,7 +315,7 @@ function wrappedEntry(
       'Add the server to your own settings and wrap it there: --user',
     );
   if (client === 'codex')
-    throw refused('Codex reads headers from several settings, which relay does not move.');
+    throw refused('relay cannot wrap an HTTP server of Codex, because its headers are in several settings.');
   if (entry.type === 'sse')
     throw refused('relay mcp wrap does not support servers of the old SSE transport.');
   const kept = Object.entries(entry).filter(([field]) => !HTTP_FIELDS.includes(field));

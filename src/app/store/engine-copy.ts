@@ -200,7 +200,8 @@ async function switchOver(from: OpenStore, to: OpenStore, copy: StoreCopy): Prom
     throw error;
   }
   throw new RelayError('busy', {
-    what: 'the last changes could not be copied before the source had to accept writes again',
+    what: 'programs wrote too much during the last step of the copy',
+    hint: 'The source accepts writes again. Run the command again when less is written; it continues where it stopped.',
   });
 }
 

@@ -121,7 +121,7 @@ export class StoreCopy {
         const now = tries === 0 ? log : await this.#from.moving.exportLog(log.stream);
         if (now === null || this.#isSame(now)) break;
         if (tries === SETTLE_TRIES)
-          throw new RelayError('busy', { what: `${log.stream} is written to all the time` });
+          throw new RelayError('busy', { what: `other programs keep writing to ${log.stream}` });
         if (tries > 0) await pause(Math.random() * SETTLE_PAUSE_MS);
         const pass = ++this.#passes;
         await this.#copyLog(now, pass, false);

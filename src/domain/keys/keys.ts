@@ -279,8 +279,8 @@ export class Keys {
     );
     if (!before) return;
     throw new RelayError('conflict', {
-      what: `The key ${before.id}, which ${key.id} replaced, is still valid.`,
-      hint: `Revoke it first: relay keys revoke ${before.id}.`,
+      what: `${key.id} cannot be rotated yet: the key that it replaced (${before.id}) is still valid.`,
+      hint: `Revoke the old key first: relay keys revoke ${before.id}`,
     });
   }
 

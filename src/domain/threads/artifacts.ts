@@ -195,7 +195,11 @@ async function renameBlob(log: ThreadLog, from: string, to: string): Promise<str
   if (from === to) return to;
   const { blobs } = log.deps.engine;
   const found = await blobs.get(from);
-  if (!found) throw new RelayError('aborted', { what: 'the content disappeared while it was stored' });
+  if (!found)
+    throw new RelayError('aborted', {
+      what: 'the relay deleted the uploaded data before the artifact was recorded',
+      hint: 'The artifact was not stored. Send it again.',
+    });
   await blobs.put(to, found.body, { size: found.size });
   await blobs.delete(from);
   return to;

@@ -261,7 +261,8 @@ async function readBundle(log: ThreadLog, tenant: string, zip: ZipArchive, manif
   if (!begins || found.version !== manifest.state_version || found.count !== manifest.events) {
     throw badBundle('its events do not match its manifest');
   }
-  if (found.stateHash !== files.get(STATE)?.sha256) throw badBundle('its events do not lead to its state');
+  if (found.stateHash !== files.get(STATE)?.sha256)
+    throw badBundle('replaying its events gives a different state');
   const refs = artifacts.map(({ ref }) => ref).join();
   if (refs !== found.refs.join() || artifacts.length !== manifest.artifacts) {
     throw badBundle('its artifacts do not match its events');
@@ -341,7 +342,8 @@ function checkLedger(value: Json): Counters {
   // The ledger of a bundle may come from another version of the relay. Counters that it lacks are 0, and counters that
   // this version does not know are ignored.
   const figures = COUNTERS.map((what) => [what, ledger?.[what] ?? 0] as const);
-  if (!figures.every(([, figure]) => isCount(figure))) throw badBundle('its ledger is invalid');
+  if (!figures.every(([, figure]) => isCount(figure)))
+    throw badBundle('ledger.json, the file with its token counts, is invalid');
   return Object.fromEntries(figures) as Counters;
 }
 

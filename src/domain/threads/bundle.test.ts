@@ -101,9 +101,9 @@ describe('a bundle', () => {
       ['a link', packed(files, [{ name: 'link', content: '/etc/passwd', mode: 0o120777 }]), /not a file/],
       ['a path upwards', packed(files, [{ name: '../../evil', content: 'x' }]), /not a valid entry name/],
       [
-        'a state its events do not lead to',
+        'a state that its events do not give',
         await forged(bundle, 'state.json', (s) => s.replace('"key": "k"', '"key": "z"')),
-        /do not lead/,
+        /gives a different state/,
       ],
       [
         'an event that changes the version',
@@ -167,7 +167,7 @@ describe('a bundle', () => {
         await manifest((m) => {
           m.thread_id = '550e8400-e29b-41d4-a716-446655440000';
         }),
-        /description of an artifact|do not lead/,
+        /description of an artifact|different state/,
       ],
       [
         'a strange id',

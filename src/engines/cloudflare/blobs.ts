@@ -1,6 +1,6 @@
 import type { R2MultipartUpload, R2UploadedPart } from '@cloudflare/workers-types';
 import { concatBytes } from '../../base/byte-streams.ts';
-import { RelayError } from '../../base/errors.ts';
+import { uploadTooSlow } from '../../base/errors.ts';
 import { toHex } from '../../base/ids.ts';
 import type {
   BlobBody,
@@ -117,7 +117,7 @@ export class CloudflareBlobs implements Blobs {
 
   async #storeRow(row: BodyRow): Promise<void> {
     if (await this.#store.calls.ask(objectOf(row.key), 'putBody', row)) return;
-    throw new RelayError('busy', { what: 'the payload arrived too slowly and was not stored' });
+    throw uploadTooSlow();
   }
 
   /**

@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib';
 import { concatBytes } from '../../base/byte-streams.ts';
-import { isRelayError, RelayError } from '../../base/errors.ts';
+import { isRelayError, uploadTooSlow } from '../../base/errors.ts';
 import { toHex } from '../../base/ids.ts';
 import { everyItem } from '../../base/pages.ts';
 import type { BlobBody, BlobInfo, BlobOptions, BlobPage, Blobs, ByteRange } from '../../kernel/blobs.ts';
@@ -233,8 +233,7 @@ class Upload {
       await this.#sendPart(this.#unsentBytes);
       await bucket.complete(name, this.#upload, this.#etags, this.size);
     }
-    if (performance.now() - this.#began > MAX_UPLOAD_MS)
-      throw new RelayError('busy', { what: 'the payload arrived too slowly and was not stored' });
+    if (performance.now() - this.#began > MAX_UPLOAD_MS) throw uploadTooSlow();
     return { id, stub: { name, ...this.#hashes.digest() } };
   }
 

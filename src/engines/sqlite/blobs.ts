@@ -1,3 +1,4 @@
+import { uploadTooSlow } from '../../base/errors.ts';
 import { INLINE_BLOB_BYTES, LATE_FILE_BYTES, SEGMENT_BLOB_BYTES } from '../../base/limits.ts';
 import type {
   BlobBody,
@@ -24,15 +25,7 @@ import {
 } from '../../kernel/validate-input.ts';
 import { BodyHashes } from '../body-hashes.ts';
 import { describeDamage, openVerifiedBody, readVerifiedBody, type StoredBody } from './body-check.ts';
-import {
-  BodyFiles,
-  type Content,
-  type Draft,
-  isPlaced,
-  normalizePlace,
-  type Place,
-  sweptAwayError,
-} from './body-files.ts';
+import { BodyFiles, type Content, type Draft, isPlaced, normalizePlace, type Place } from './body-files.ts';
 import { type Operation, StagedWrite, type Store, type Transaction } from './commit-queue.ts';
 import { type DeletedBody, queueForWipe } from './secure-delete.ts';
 import { isSegment, Segments } from './segments.ts';
@@ -321,7 +314,7 @@ export class SqliteBlobs implements Blobs {
     let { location } = content;
     if (location && !draft && !this.#files.hasSync(location.file)) {
       // A sweep deleted the file after it was written. If the bytes are still in memory, store them in the row.
-      if (!pieces) throw sweptAwayError();
+      if (!pieces) throw uploadTooSlow();
       location = undefined;
     }
     const old = db

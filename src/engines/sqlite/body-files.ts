@@ -1,7 +1,7 @@
 import fs, { existsSync, linkSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, isAbsolute, join, normalize, sep } from 'node:path';
 import type { Env } from '../../base/env.ts';
-import { badRequest, RelayError } from '../../base/errors.ts';
+import { badRequest, uploadTooSlow } from '../../base/errors.ts';
 import { toHex } from '../../base/ids.ts';
 import { BodyHashes, type HashedBody } from '../body-hashes.ts';
 import type { Store, Transaction } from './commit-queue.ts';
@@ -99,7 +99,7 @@ export class BodyFiles {
    * processes from using the path. A rollback restores the old file.
    */
   placeSync(draft: Draft, place: string, tx: Transaction): void {
-    if (!this.hasSync(draft.file)) throw sweptAwayError();
+    if (!this.hasSync(draft.file)) throw uploadTooSlow();
     const from = join(this.home, draft.file);
     const to = join(this.home, place);
     const before = `${from}.before`;
@@ -134,11 +134,6 @@ export class BodyFiles {
   removeSync(file: string): void {
     rmSync(join(this.home, file), { force: true });
   }
-}
-
-/** Returns the error for a body whose file a sweep deleted before its row was committed. */
-export function sweptAwayError(): RelayError {
-  return new RelayError('busy', { what: 'a sweep deleted the payload before it was stored' });
 }
 
 /** Returns whether `Place` chose the path of the file. At such a path, another body may replace the file. */

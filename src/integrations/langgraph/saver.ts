@@ -140,7 +140,8 @@ export class ContextRelaySaver extends BaseCheckpointSaver {
     const lost = channels.find((channel) => oldest?.parent && channel in oldest.checkpoint.channel_versions);
     if (lost === undefined) return;
     throw new RelayError('not_found', {
-      what: `the checkpoint ${oldest!.parent} of the thread "${thread_id}", which the value of the channel "${lost}" depends on,`,
+      message: `The checkpoint ${oldest!.parent} of the thread "${thread_id}" is missing. The value of the channel "${lost}" cannot be computed without it.`,
+
       hint: 'Continue from an older checkpoint of the thread, or delete the thread and start again.',
     });
   }

@@ -75,7 +75,9 @@ async function fromFile(io: Io, name: string, limit: number): Promise<PayloadSou
     if (!stat.isFile()) return { body: streamFrom(file.createReadStream()), label };
     const { size } = stat;
     if (size > limit)
-      throw new RelayError('too_large', { what: `${name}, with its ${exactBytes(size)},`, limit });
+      throw new RelayError('too_large', {
+        message: `Too large: ${name} has ${exactBytes(size)}; the limit is ${exactBytes(limit)}.`,
+      });
     // The read stream closes the file when it ends or is cancelled.
     return { body: streamFrom(file.createReadStream({ end: size - 1 })), size, label };
   } catch (error) {

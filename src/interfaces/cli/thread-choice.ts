@@ -53,7 +53,7 @@ export async function openThread(call: Invocation<typeof THREAD_FLAG>, o: Thread
   if (last === undefined)
     throw badUsage(
       'No thread is named and there is no default thread yet.',
-      'Create one with: relay thread new --name NAME. Or pass --thread ID; relay runs lists the threads.',
+      'Create one with: relay thread new --name NAME. Or pass --thread ID. To list the threads: relay runs',
     );
   if (!o.quiet && io.stderr.isTTY && !io.json) io.note(`thread ${last}`);
   return { relay, threads, id: last };

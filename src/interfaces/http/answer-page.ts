@@ -1,5 +1,5 @@
 import type { Context, Hono } from 'hono';
-import { isRelayError, RelayError } from '../../base/errors.ts';
+import { badRequest, isRelayError } from '../../base/errors.ts';
 import { ANSWER_FORM_BYTES } from '../../base/limits.ts';
 import type { AskedQuestion } from '../../contract/questions.ts';
 import { bodyText } from '../body-text.ts';
@@ -27,7 +27,10 @@ export function answerRoutes(app: Hono, deps: HttpDeps): void {
     const [token, question] = await find(c);
     if (question?.status !== 'open') return ended();
     if (!(c.req.header('content-type') ?? '').startsWith('application/x-www-form-urlencoded'))
-      throw new RelayError('bad_request', { what: 'An answer must be sent with the form of this page.' });
+      throw badRequest(
+        'The answer is not a form.',
+        'Send it as application/x-www-form-urlencoded, in the field "answer".',
+      );
     const limit = { bytes: ANSWER_FORM_BYTES, what: 'an answer' };
     const fields = new URLSearchParams(await bodyText(c.req.raw, limit));
     const given = { answer: fields.get('answer') ?? '', comment: fields.get('comment') ?? '' };

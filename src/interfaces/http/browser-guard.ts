@@ -68,7 +68,10 @@ export function guardBrowser(request: RequestHead, policy: BrowserPolicy): void 
   const site = request.header('sec-fetch-site');
   if (site === null || site === 'same-origin' || site === 'none') return;
   if (policy.origins.includes('*') || isVisit(request)) return;
-  throw new RelayError('foreign_origin', { what: 'resources embedded in foreign pages' });
+  throw new RelayError('foreign_origin', {
+    message: 'Refused: a page of another site embeds this address or links to it.',
+    hint: `Open the address directly. To let pages of all sites use the relay, set "cors_origins" to ["*"] in its config.json and restart it.`,
+  });
 }
 
 /** Returns whether a user opens one of our pages in a browser tab, not in a frame or by prefetch. */

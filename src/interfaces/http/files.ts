@@ -90,8 +90,8 @@ async function sentFiles(c: Context) {
   const found = decodeFiles(await notesOf(c).body(length), parseLimitedJson);
   if (!found)
     throw badRequest(
-      'The body is not one line of JSON and below it the bytes of its "files".',
-      'Each file has "bytes", the number of its bytes. Or send JSON with the contents as text or base64.',
+      'Invalid body. Expected: one line of JSON, then the bytes of each file in "files", one after the other.',
+      'In the JSON, each file has "bytes", the number of its bytes. Or send only JSON, with the contents as text or base64.',
     );
   const { files, ...fields } = found;
   return {

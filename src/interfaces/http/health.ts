@@ -89,7 +89,7 @@ async function metricsResponse(
     throw new RelayError('no_route', {
       method: 'GET',
       path: '/metrics',
-      hint: 'This relay does not run as one process, so it has no metrics. See the metrics of its platform, and GET /usage.',
+      hint: "A relay on Cloudflare Workers has no /metrics. Use Cloudflare's metrics, and GET /usage.",
     });
   }
   const client = notesOf(c).client;

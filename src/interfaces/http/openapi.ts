@@ -231,7 +231,7 @@ const DETAILS: { readonly [code in ErrorCode]?: { readonly [name: string]: unkno
   bad_request: { what: '"limit": expected a number.' },
   bad_json: { what: 'Unexpected end of JSON input' },
   too_large: { what: 'a payload', limit: 26_214_400 },
-  bad_part: { what: 'the first line is 1' },
+  bad_part: { what: 'lines start at 1, not at 0' },
   not_json: { what: 'syntax error at line 3, column 7' },
   forbidden: { what: 'The key "ci" does not have the scope "push".' },
   over_quota: { what: 'pushes', limit: 1000, used: 1000, reset: '2026-12-01T00:00:00Z' },

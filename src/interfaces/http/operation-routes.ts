@@ -70,7 +70,11 @@ async function readJson(c: Context): Promise<Json | undefined> {
   } catch (error) {
     if (isRelayError(error)) throw error;
     if (error instanceof TypeError) throw new RelayError('bad_json', { what: 'it is not UTF-8' }, error);
-    throw new RelayError('aborted', { what: 'the request body was cut off' }, error);
+    throw new RelayError(
+      'aborted',
+      { what: 'the request body was cut off', hint: 'Nothing was stored. Try again.' },
+      error,
+    );
   }
   if (text.trim() === '') return undefined;
   return parseJson(text);

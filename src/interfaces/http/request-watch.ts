@@ -105,7 +105,11 @@ export class RequestNotes implements RequestHead {
       if (this.#deps.bodyOf) return await this.#deps.bodyOf(this.#env, length);
       return new Uint8Array(await this.#request.arrayBuffer());
     } catch (error) {
-      throw new RelayError('aborted', { what: 'the request body was cut off' }, error);
+      throw new RelayError(
+        'aborted',
+        { what: 'the request body was cut off', hint: 'Nothing was stored. Try again.' },
+        error,
+      );
     }
   }
 

@@ -218,7 +218,8 @@ export class SocketServer {
     const caller = await channels.redeem(ticket);
     if (!caller || !(await keys.isValid(caller)))
       throw new RelayError('unauthorized', {
-        hint: 'A ticket works once, within 30 seconds. Request another one.',
+        message: 'The ticket is invalid, has expired or was already used.',
+        hint: 'A ticket works once, within 30 seconds. Request another one with POST /ws-ticket.',
       });
     return caller;
   }

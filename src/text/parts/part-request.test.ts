@@ -19,8 +19,8 @@ test('an invalid range is rejected with the reason', () => {
   for (const text of ['', '-', 'abc', '1-2-3', '1,2', '0x10', '1e3', '٣', '9'.repeat(13), null, 7]) {
     refused(() => parseLineRange(text), /is not a range/);
   }
-  refused(() => parseLineRange('0'), /first line is 1/);
-  refused(() => parseLineRange('0-5'), /first line is 1/);
+  refused(() => parseLineRange('0'), /lines start at 1, not at 0/);
+  refused(() => parseLineRange('0-5'), /lines start at 1, not at 0/);
   refused(() => parseLineRange('-0'), /selects no lines/);
   refused(() => parseLineRange('40-10'), /ends before it begins/);
 });

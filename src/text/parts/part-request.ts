@@ -94,7 +94,7 @@ export function parseLineRange(text: unknown): LineRange {
   }
   const from = Number(first);
   const to = !dash ? from : second ? Number(second) : Number.POSITIVE_INFINITY;
-  if (from === 0) throw badPart('the first line is 1');
+  if (from === 0) throw badPart('lines start at 1, not at 0');
   if (to < from) throw badPart(`lines=${quoteForError(text)} ends before it begins`);
   return { from, to };
 }

@@ -691,8 +691,8 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
             for channel in channels & set(each.checkpoint["channel_versions"])
         }
         if lost:
-            what = f"checkpoint {oldest.metadata['parent']}"
-            raise _missing(what, f"delta channel {min(lost)!r}", thread_id)
+            what = f"The checkpoint {oldest.metadata['parent']}"
+            raise _missing(what, thread_id, f" The channel {min(lost)!r} cannot be computed without it.")
 
     def _load(self, file: FileContent) -> Any:
         return self.serde.loads_typed((file.info.metadata["type"], file.content))
@@ -798,8 +798,8 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
             if absent:
                 if not self._files.read([each.info.path]):
                     continue
-                what = f"channel {absent[0]!r} of checkpoint {each.id}"
-                raise _missing("the value", what, about["thread_id"])
+                what = f"The value of the channel {absent[0]!r} in the checkpoint {each.id}"
+                raise _missing(what, about["thread_id"])
             place = (about["thread_id"], about["checkpoint_ns"])
             # A write whose value is missing was not acknowledged, so it is left out.
             pending = [
@@ -912,9 +912,9 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
         return chain
 
 
-def _missing(what: str, of: str, thread_id: str) -> NotFoundError:
+def _missing(what: str, thread_id: str, consequence: str = "") -> NotFoundError:
     return NotFoundError(
-        f"{what.capitalize()} for {of} in the thread {thread_id!r} is missing: it expired or was deleted.",
+        f"{what} of the thread {thread_id!r} is missing: it expired or was deleted.{consequence}",
         code="not_found",
         hint="Continue from an older checkpoint of the thread, or delete the thread and start again.",
     )

@@ -127,12 +127,16 @@ export class Capabilities {
   #find(name: string): Registered {
     const found = this.#byName.get(name);
     if (found && found.capability.enabled !== false) return found;
-    throw new RelayError('not_found', {
-      what: `capability ${name.slice(0, 64)}`,
-      hint: found
-        ? 'It is disabled. Allow it in the configuration.'
-        : 'List all capabilities with: relay cap list',
-    });
+    const what = `capability ${name.slice(0, 64)}`;
+    throw new RelayError(
+      'not_found',
+      found
+        ? {
+            message: `The ${what} is disabled on this relay.`,
+            hint: 'Its operator can enable it: relay config set http_fetch true, then restart the relay.',
+          }
+        : { what, hint: 'List all capabilities with: relay cap list' },
+    );
   }
 
   #once(invocation: Invocation): Promise<Artifact> {

@@ -111,6 +111,7 @@ async function receive(request: IncomingMessage, hooks: ReadonlyMap<string, Hook
   const age = Math.abs(Date.now() - Number(timestamp) * 1000);
   if (!/^[\x21-\x7e]{1,200}$/.test(id) || !(age <= WEBHOOK_AGE_MS))
     throw new RelayError('unauthorized', {
+      message: 'The headers of the webhook are missing, invalid or too old.',
       hint: 'Send the headers webhook-id, webhook-timestamp (now) and webhook-signature. The timestamp may be at most 5 minutes old.',
     });
   const { server, trigger } = hook;
@@ -123,7 +124,8 @@ async function receive(request: IncomingMessage, hooks: ReadonlyMap<string, Hook
     .some((each) => equalInConstantTime(each.replace(/^v1,/, ''), signature));
   if (!isSigned)
     throw new RelayError('unauthorized', {
-      hint: 'The signature in webhook-signature does not match. Sign the request with the secret of this webhook.',
+      message: 'The signature in webhook-signature does not match.',
+      hint: 'Sign the request with the secret of this webhook.',
     });
   const payload: Json = orElse(() => JSON.parse(body), body);
   return server.fire(

@@ -148,7 +148,7 @@ function requireFourCharacters(word: string): string {
   if (word.trim().length >= 4) return word;
   throw badUsage(
     `"${word}" is too short to identify a thread to delete.`,
-    'Use at least four characters of its id. relay runs lists the ids.',
+    'Use at least four characters of its id. To list the ids: relay runs',
   );
 }
 

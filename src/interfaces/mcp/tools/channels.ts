@@ -25,7 +25,7 @@ export const CHANNEL_TOOLS = [
   defineTool({
     name: 'channel_read',
     description:
-      'Read the newest messages of a channel, one JSON per line. For later ones pass since = the last seq.',
+      'Read the newest messages of a channel, one JSON per line. To get only newer messages, pass since = the last seq.',
     input: z.object({
       channel: z.string(),
       since: z.number().optional().describe('only messages after this seq'),
