@@ -7,7 +7,10 @@ const PATCHES = 150;
 const MOVES = 2_000;
 const AT_ONCE = 20;
 
-/** Creates a thread that respects all limits. An earlier version took 12 to 19 s to compute its state from its log. */
+/**
+ * Creates a thread that respects all limits. An earlier version of the relay took 12 to 19 s to compute the thread's
+ * state from its log.
+ */
 async function costlyThread({ url }: Server): Promise<string> {
   const { thread_id } = (await (await postJson(`${url}/threads`, {})).json()) as { thread_id: string };
   const patch = `${url}/threads/${thread_id}/state/patch`;

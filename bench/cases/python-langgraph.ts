@@ -13,7 +13,7 @@ interface Took {
   readonly cpu: number;
 }
 
-/** One graph with 200 checkpoints, stored with the Python saver and with the official saver for SQLite. */
+/** A graph of 200 steps whose checkpoints are stored with the Python saver and with the official saver for SQLite. */
 export default [
   bench('large', 'a value of 100 KB that each step replaces'),
   bench('messages', 'a list of messages that each step extends by 1 KB'),
