@@ -128,8 +128,8 @@ function addClass(name: string, { properties = {}, required = [] }: Schema): voi
   });
   const isPlain = ({ field }: { field: string }) => /^[a-z_]\w*$/i.test(field) && !KEYWORDS.has(field);
   const odd = fields.filter((each) => !isPlain(each));
-  // A class cannot have a field with a reserved name such as `from`. Declare these fields in a base class made by a
-  // call.
+  // A class cannot have a field with a reserved name such as `from`. Declare these fields in a base class that a call
+  // of `TypedDict` makes.
   if (odd.length > 0) {
     const total = odd.every((each) => each.required) ? '' : ', total=False';
     const entries = odd.map(({ field, type }) => `"${field}": ${type}`).join(', ');

@@ -1,7 +1,7 @@
 /**
- * Builds a release in the folder `released`: the npm packages, an executable and its archive for each platform, deb and
- * rpm, a bill of materials, checksums and release notes. --url adds a Homebrew formula. Then checks the result and exits
- * with 1 if a check fails. Uploads nothing.
+ * Builds a release in the folder `released`: the npm packages, an executable and its archive for each platform, the deb
+ * and rpm packages, a bill of materials, checksums and release notes. --url adds a Homebrew formula. At the end, this
+ * script checks the release and exits with 1 if a check fails. It uploads nothing.
  *
  *   npm run release                    everything
  *   npm run release -- --check         only checks the sources
