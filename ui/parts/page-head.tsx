@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { ForeignText } from './foreign-text.tsx';
 
-/** Sets the tab's title. A screen reader reads it, so its user notices that the page has changed. */
+/** Sets the tab's title. Screen readers read the title, so their users notice that the page has changed. */
 export function useTitle(title: string): void {
   useEffect(() => {
     document.title = title === '' ? 'ContextRelay' : `${title} · ContextRelay`;

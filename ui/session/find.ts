@@ -64,8 +64,8 @@ export function finder(
 }
 
 /**
- * Finds the object with a handle or an id. If no run, task or thread has the id, it may be the id of a
- * pointer.
+ * Finds the object with a handle or an id. If no run, task or thread has the id, returns a pointer with this id, which
+ * may not exist.
  */
 async function jump(relay: Relay, q: string): Promise<readonly Found[]> {
   const handle = /^(?:relay:)?(\d{1,15})$/i.exec(q)?.[1];

@@ -153,7 +153,7 @@ function useFragment(): string {
   return fragment;
 }
 
-/** Receipts of the pointer. Only its owner sees them. */
+/** Receipts of the pointer. Displays nothing to callers of other tenants, who may not read the receipts. */
 function Receipts({ client, id }: { client: ContextRelay; id: string }) {
   const receipts = useAsked(() => client.receipts(id), [id, client], { every: 5_000 });
   if (!receipts.value) return receipts.pending ? <Pending what="Loading receipts" /> : null;
