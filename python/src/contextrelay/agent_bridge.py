@@ -47,7 +47,7 @@ Dispatcher = Callable[[str], str]
 class AgentBridge:
     """Sends tasks with ``push_and_wait`` or ``send``.
 
-    With ``start``, it runs next to an agent and receives tasks for it.
+    With ``start``, the bridge runs next to an agent and receives tasks for it.
 
     ``dispatcher``: function that receives the text of a task and returns the agent's output. Default: a
     tmux window.

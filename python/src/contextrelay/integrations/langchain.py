@@ -49,8 +49,7 @@ def get_langchain_tools(
 class ContextRelayRetriever(BaseRetriever):
     """Finds passages that match a question, in the artifacts of a thread (``thread_id``) or in pointers (``urls``).
 
-    With ``channel`` and nothing to search, it pushes the question to the channel and returns the URL, as in the original
-    package.
+    If there is nothing to search, it pushes the question to ``channel`` and returns the URL, as in the original package.
     """
 
     hub_url: Optional[str] = None

@@ -1,6 +1,6 @@
 """Replaces tool results that are too large for a prompt with pointers. All framework integrations use it.
 
-This module needs no framework. TypeScript has the same in ``src/integrations/large-results.ts``, with the same texts.
+This module needs no framework. Its TypeScript counterpart, ``src/integrations/large-results.ts``, uses the same texts.
 """
 
 from __future__ import annotations
