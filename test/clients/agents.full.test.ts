@@ -91,7 +91,7 @@ const CLIENTS: { readonly [name in ClientName]: Client } = {
         env: { OPENAI_API_KEY: 'x', CODEX_HOME: join(folder.home, '.codex') },
       };
     },
-    // A message in the queue of Codex is delivered when its thread is resumed.
+    // Codex delivers the messages in the queue of a thread when the thread is resumed.
     again: (args) => ['exec', 'resume', ...args.slice(2, -1), '--last', 'go on'],
     async open(place) {
       const server = new JsonRpc(place.start(place.program, ['app-server']));
@@ -330,7 +330,7 @@ class Workplace implements AsyncDisposable {
     return agents.find(({ name }: { name: string }) => name === `${this.name}-work`);
   }
 
-  /** Sends a message over HTTP, like a program on another machine. It cannot wake the session itself. */
+  /** Sends a message over HTTP, like a program on another machine, which cannot wake the session itself. */
   async send(text: string): Promise<string> {
     const answer = await fetch(`${this.env.CONTEXTRELAY_URL}/messages`, {
       method: 'POST',

@@ -1,7 +1,7 @@
 import { runMatrix } from '../engine-matrix.ts';
 import { clusterMatrix } from './matrix.ts';
 
-/** One or two test files per interface. matrix.full.test.ts runs all test files. */
+/** One to three test files per interface or subject. matrix.full.test.ts runs all test files. */
 await runMatrix(
   [
     'test/http/pull.test.ts',

@@ -3,7 +3,7 @@ import type { Wire } from '../http/relay-under-test.ts';
 import type { Keys, Names } from './fill-store.ts';
 import type { Answer, ServedHome } from './store-home.ts';
 
-/** A request to the fixture: its caller and its content. */
+/** A request to the fixture. `as` names the API key to send; null sends none. */
 export interface Planned {
   readonly about: string;
   readonly as: string | null;

@@ -14,7 +14,7 @@ import { overStdio } from '../mcp/clients.ts';
 /** A secret text in every payload, in a file name and in the agent's output. */
 const CANARY = 'canary7f3e9b';
 const CHANNELS = ['agent-tasks', 'agent-done', 'notes'];
-/** A fake agent: prints the task. If the task contains `fail`, it also prints it on stderr and fails. */
+/** A fake agent: prints the task. If the task contains `fail`, the agent also prints the task on stderr and fails. */
 const PARROT = 'read -r said; echo "$said"; case "$said" in *fail*) echo "$said" >&2; exit 3;; esac';
 
 const place = temporaryHome();

@@ -121,8 +121,8 @@ test('a caller that may not settle tasks cannot end an A2A task', async () => {
   await push(stranger, { data: 'forged', channel: 'agent-done', metadata: { task_id: id } });
   const state = async () => (await rpc('GetTask', { id })).json.result.status.state;
   assert.equal(await state(), 'TASK_STATE_SUBMITTED');
-  // The relay stores a result under its own idempotency key. A caller that may write to the
-  // thread must not be able to use that key first.
+  // The relay stores a result under an idempotency key that it derives from the task's id. A caller that may write to
+  // the thread must not be able to use this key first.
   const thread = json.result.task.contextId;
   const taken = await relay.ask('POST', `/threads/${thread}/artifacts`, {
     key: stranger,

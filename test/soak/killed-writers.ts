@@ -22,7 +22,7 @@ type AckedSizes = Map<string, number>;
 
 /**
  * Runs four processes that push, delete and sweep, which moves bodies between segments. They are killed at random times
- * and restarted until this many pushes are acknowledged. Meanwhile other processes read and make backups. In the end,
+ * and restarted until this many pushes are acknowledged. Meanwhile this process reads and makes backups. In the end,
  * acknowledged data that was not deleted must be in the store and in the backups. No reader may see a wrong byte.
  */
 export async function killedWriters(pushes: number): Promise<Killed> {

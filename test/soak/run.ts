@@ -1,7 +1,7 @@
 /**
- * `npm run soak` runs for three minutes, `npm run soak -- --minutes 60` for an hour. The exit code is 1 if
- * data was lost or memory grew. `npm run soak -- --pushes 20000` instead kills pushing processes until this
- * many pushes are acknowledged.
+ * `npm run soak` runs for three minutes, `npm run soak -- --minutes 60` for an hour. The exit code is 1 if data was
+ * lost, if memory grew, or if no write was acknowledged. `npm run soak -- --pushes 20000` instead kills pushing
+ * processes until this many pushes are acknowledged.
  */
 import { parseArgs } from 'node:util';
 import { killedWriters } from './killed-writers.ts';
