@@ -1,4 +1,4 @@
-"""Agents, their messages and their claims."""
+"""Agents, messages to them, and their conversations."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .wire import Flow, Operations, ask, blocking, get, post, segment
 
 
 class AgentFlows:
-    """Operations on agents."""
+    """Operations on agents, their messages and their conversations."""
 
     def list(self) -> Flow[List[Agent]]:
         """Lists the agents: bridges, sessions and followers, with what they work on and how they are reached."""
@@ -54,7 +54,7 @@ class AgentFlows:
 
 
 class Agents(Operations):
-    """``relay.agents``: agents, and messages to them."""
+    """``relay.agents``: agents, messages to them, and conversations."""
 
     _flows = AgentFlows()
 

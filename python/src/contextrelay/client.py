@@ -86,7 +86,10 @@ class RelayClient(ABC):
 
 
 class ContextRelay(RelayClient):
-    """Client of a relay. It stores payloads and returns short URLs (pointers) to them. It is thread-safe.
+    """Client of a relay. It is thread-safe.
+
+    It stores payloads, returns short URLs (pointers) to them, and sends and receives messages on channels. Its attributes
+    give access to threads, agents, questions, tasks and files.
 
     ``base_url``: address of the relay. Default: ``CONTEXTRELAY_URL``, or http://127.0.0.1:7474 if it is
     not set.

@@ -88,7 +88,11 @@ class Deadline:
 
 
 class Connection:
-    """Address and API key of one relay, with the other base URLs that appear in its pointers."""
+    """Settings for the calls to one relay: address, API key, timeout, retries and ``on_request``.
+
+    Decides where a call is sent, whether an answer is an error, and whether a call is retried. Remembers the other base
+    URLs that appear in the relay's pointers.
+    """
 
     def __init__(
         self,

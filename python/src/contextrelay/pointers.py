@@ -1,4 +1,4 @@
-"""Push, pull and peek: builds the requests, and encrypts and decrypts payloads."""
+"""Operations on pointers, such as push, pull and peek. Builds the requests, and encrypts and decrypts payloads."""
 
 from __future__ import annotations
 
