@@ -14,7 +14,10 @@ import { startTestServer } from './server.ts';
 const MESSAGES = 100_000;
 const AT_ONCE = 64;
 
-/** Records which messages one subscriber has received, in one byte per message. */
+/**
+ * Records which messages one subscriber has received, in one byte per message. Fails if a message comes twice or out of
+ * order.
+ */
 class Tally {
   readonly #seen: Uint8Array;
   readonly #name: string;

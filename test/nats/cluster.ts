@@ -1,6 +1,6 @@
 /**
  * Finds a recent nats-server and runs a real cluster of it on loopback. Tests and the bench import this file.
- * `node test/nats/cluster.ts` downloads the program and prints its path.
+ * `node test/nats/cluster.ts` builds or downloads the program and prints its path.
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';

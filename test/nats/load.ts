@@ -3,7 +3,10 @@ import { pause } from '../../src/base/pause.ts';
 import { ContextRelay } from '../../src/sdk/context-relay.ts';
 import { until } from '../until.ts';
 
-/** Background load on two servers. Each call is repeated with its idempotency key until it is acknowledged. */
+/**
+ * Background load on two servers, and the check of its acknowledged writes. Each call is repeated with its idempotency
+ * key until it is acknowledged.
+ */
 export class Load {
   readonly #urls: readonly string[];
   readonly #stop = new AbortController();

@@ -24,7 +24,7 @@ interface Listed {
 }
 type Page = { readonly pointers?: Listed[]; readonly artifacts?: Listed[]; readonly next?: string };
 
-/** Runs the writers of one tenant and records their acknowledged writes. */
+/** Runs the writers of one tenant, records their acknowledged writes, and compares them with the store in the end. */
 export class Ledger {
   readonly kept: Kept[] = [];
   /** Message texts by sequence number. */
