@@ -6,6 +6,7 @@ import { isMainThread } from 'node:worker_threads';
  * CPU time between two samples, in ms, to the file BENCH_LOOP_FIGURES. This CPU time is at most 5 ms more
  * than the time for which one task blocked all others. Wall time would include the time of other processes.
  */
+
 const SAMPLE_MS = 5;
 
 /** Time in ms after the start that is not measured, because starting blocks the event loop. */

@@ -1,7 +1,4 @@
-/**
- * Splits a TypeScript source into words, strings and punctuation, as needed to find imports. It skips comments and regular
- * expressions, because they may mention imports. Templates are strings; the code in their `${…}` is tokenized.
- */
+/** A word, a string or a punctuation mark of a TypeScript source. */
 export interface Token {
   readonly kind: 'word' | 'string' | 'punctuation';
   /** The text; for a string, without its quotes. */
@@ -20,6 +17,10 @@ const REGEX = /\/(?:[^/\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+\/[a-z]*/y;
 const COMMENT = /\/\/[^\n]*|\/\*[\s\S]*?(?:\*\/|$)/y;
 const TEMPLATE_TEXT = /(?:[^`\\$]+|\\[\s\S]|\$(?!\{))*/y;
 
+/**
+ * Splits a TypeScript source into words, strings and punctuation, as needed to find imports. Skips comments and regular
+ * expressions, because they may mention imports. Templates are strings; the code in their `${…}` is tokenized.
+ */
 export function tokensOf(source: string): Token[] {
   const tokens: Token[] = [];
   /** Number of open braces in each open template, innermost last. */

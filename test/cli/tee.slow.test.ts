@@ -66,7 +66,7 @@ test('on a full disk everything is printed with one warning, and no file is left
   assert.deepEqual(spools(disk), []);
 });
 
-/** Prints 30 MB in long lines with numbers. */
+/** Shell command that prints 30 MB in long lines with numbers. */
 const LONG = `yes "${'ten chars '.repeat(100)}" | head -n 30000 | cat -n`;
 
 test('an output above the size of a payload is one handle, and its lines are read across parts', async () => {

@@ -18,7 +18,10 @@ export const SHELLS = {
   codex: 'exec_command',
 } as const;
 
-/** Prints a test run of about 50 000 tokens with one failure. It pauses, because OpenCode loses lines of fast programs. */
+/**
+ * Program that prints a test run of about 50 000 tokens with one failure. It pauses, because OpenCode loses lines of
+ * fast programs.
+ */
 const FAILING = `for (let i = 1; i <= 4000; i++) {
   console.log(i === 2001 ? 'not ok 2001 - closes the connection\\n  Error: connection reset by the server' : 'ok ' + i + ' - parses the line number ' + i);
   if (i % 100 === 0) await new Promise((resolve) => setTimeout(resolve, 20));

@@ -8,6 +8,7 @@ import { ROOT } from '../package/processes.ts';
  * Preload this file with --import to run the tests of an integration with the frameworks of the folder FRAMEWORKS. Packages that
  * are not in this folder, such as test tools, come from src/integrations/node_modules.
  */
+
 const elsewhere = pathToFileURL(join(process.env.FRAMEWORKS!, 'importer.js')).href;
 const ours = ['src/integrations', 'test/integrations'].map(
   (folder) => pathToFileURL(join(ROOT, folder)).href,

@@ -6,6 +6,7 @@ import { join } from 'node:path';
  * Pin files contain the observable behaviour as literals. To accept a change of the product, run
  * `UPDATE_PINS=1 node --test test/pins/*.test.ts && npm run format`, and read the difference before you commit it.
  */
+
 const UPDATING = process.env.UPDATE_PINS === '1';
 
 /** Returns the text of a pin file. With UPDATE_PINS=1, writes `found` to the file and returns it. */

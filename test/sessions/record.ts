@@ -11,6 +11,7 @@ import { PLAIN_SCRIPTS } from './scripts-plain.ts';
  * Plays the scripts in the pinned clients and records the sessions: `node test/sessions/record.ts [name…]`. A recording
  * has the transcript and the changes in the repository. `/WORK` and `/HOME` replace paths of this machine.
  */
+
 const FOLDER = join(import.meta.dirname, 'recordings');
 const wanted = process.argv.slice(2);
 

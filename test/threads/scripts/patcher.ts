@@ -6,6 +6,7 @@ import { LOCAL_CALLER } from '../../../src/contract/caller.ts';
  * Patches a thread on the local store, as a command would, and prints the version that each patch made. With `stay`,
  * the process does not end.
  */
+
 const { home, thread, name, count, stay } = JSON.parse(process.argv[2]!) as {
   home: string;
   thread: string;
