@@ -267,6 +267,38 @@ steps:
   assert.equal(pipeline.steps[0]!.own?.kind, 'pipeline');
 });
 
+test('a used file without outputs gives the results of its last steps', async () => {
+  const used = `
+agents: { sh: { shell: "true" } }
+steps:
+  - { id: first, agent: sh, prompt: one }
+  - { id: last, agent: sh, prompt: two, needs: [first] }`;
+  const yaml = `
+agents: { sh: { shell: "true" } }
+steps:
+  - { id: sub, uses: ./used.yaml }
+  - { id: end, agent: sh, prompt: "{{ steps.sub.output }}" }`;
+  const { pipelines, calls } = openPipelines(({ prompt }) => prompt.toUpperCase());
+  const uses = { './used.yaml': { text: used, file: 'used.yaml', name: 'used' } };
+  const { signal } = new AbortController();
+  await pipelines.start({ text: yaml, file: 'x.yaml', name: 'x', uses }, {}, { signal });
+  assert.equal(calls.at(-1)!.prompt, '{"last":"TWO"}');
+});
+
+test('a run that is done and is started again with its key gives its outputs and runs no step', async () => {
+  const text = `
+agents: { sh: { shell: "true" } }
+outputs: { loud: "{{ steps.up.output }}!" }
+steps: [{ id: up, agent: sh, prompt: tea }]`;
+  const { pipelines, calls } = openPipelines(({ prompt }) => prompt.toUpperCase());
+  const o = { signal: new AbortController().signal, again: true };
+  for (let round = 0; round < 2; round++) {
+    const ran = await pipelines.startOnce('key', { text, file: 'x.yaml', name: 'x' }, {}, o);
+    assert.deepEqual(ran?.outputs, { loud: 'TEA!' });
+  }
+  assert.equal(calls.length, 1);
+});
+
 test('schedules follow the clock of their time zone when it changes', () => {
   const at = (cron: string, zone: string, after: string) =>
     new Date(nextTime(cron, zone, Date.parse(after))).toISOString();

@@ -89,8 +89,8 @@ export class Pipelines {
 
   /**
    * Starts at most one run per key. If an unfinished run has this key, resumes it. Returns null if the run
-   * has ended, or if another process works on it. With `again`, also resumes a run that is `failed`,
-   * `cancelled` or `partial`, and returns the summary of a run that is `done`.
+   * has ended, or if another process works on it. With `again`, also resumes a run that has ended. If it is
+   * `done`, this fills its outputs again and runs no step.
    */
   async startOnce(
     key: string,
@@ -102,8 +102,7 @@ export class Pipelines {
     const threads = this.#parts.threads('pipeline');
     const { thread_id: run } = await threads.create({ name: threadName(pipeline), idempotency_key: key });
     const earlier = await readRun(threads, run);
-    if (earlier && (earlier.status === 'done' || (ENDED.has(earlier.status) && !o.again)))
-      return o.again ? summary(earlier, pipeline) : null;
+    if (earlier && !o.again && (earlier.status === 'done' || ENDED.has(earlier.status))) return null;
     try {
       if (earlier) return await this.resume(run, file, o);
       return await this.#begin(file, pipeline, takeInputs(pipeline, given), null, o, run);
@@ -309,8 +308,9 @@ export class Pipelines {
       const why = failed ? `: ${failed.step}: ${failed.why}` : '';
       throw new StepFailure(`its run ${ran.run} is ${ran.status}${why}`, '');
     }
-    const outputs = ran.outputs ?? (await this.#lastOutputs(ran));
-    return { content: JSON.stringify(outputs), by: ran.pipeline, source_refs: [`run:${ran.run}`] };
+    const { outputs = {} } = ran;
+    const given = Object.keys(outputs).length > 0 ? outputs : await this.#lastOutputs(ran);
+    return { content: JSON.stringify(given), by: ran.pipeline, source_refs: [`run:${ran.run}`] };
   }
 
   /** Returns the results of the last steps of a run, by step. */
