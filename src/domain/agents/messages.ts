@@ -47,7 +47,7 @@ const conversationKey = (tenant: string, id: string) =>
 
 /**
  * Allowed form of the pointer in a message. A hook prints a shell command with the pointer, so the pointer may not
- * contain characters that a shell interprets.
+ * contain characters that end the command or run another one, such as spaces, quotes, `;` and `$`.
  */
 const ATTACHABLE = /^[\w.:/#%=@~+?[\]-]{1,2048}$/;
 
@@ -87,7 +87,10 @@ interface ConversationRecord {
 interface MessageParts {
   readonly deps: Deps;
   readonly sessions: Sessions;
-  /** Only long messages need pointers. Creating them also creates the channels. */
+  /**
+   * Returns the pointer service. It is created at the first long message: other messages do not need it, and creating
+   * it also creates the channels.
+   */
   pointers(): Pointers;
   /** Returns the bridges and followers. */
   others(caller: Caller): Promise<{ readonly name: string; readonly kind: string }[]>;
@@ -328,7 +331,8 @@ export class Messages {
   }
 
   /**
-   * Counts the messages that wait for an agent. Some of them are held back: also counts these and returns their senders.
+   * Counts the messages that wait for an agent. Also counts how many of them are held back, and returns the senders of
+   * these.
    */
   async count(tenant: string, name: string): Promise<{ unread: number; held: string[]; heldCount: number }> {
     const waiting = await this.#waiting(tenant, name);

@@ -207,8 +207,8 @@ export class Files implements Serves<typeof files> {
     let room = FILES_READ_BYTES;
     const fitting = wanted.filter(({ path }, i) => {
       const size = heads[i]?.value.current.size;
-      // Put a file that does not fit into `left`, even if it is larger than `FILES_READ_BYTES` alone. The client then
-      // reads it with a request of its own.
+      // A file that does not fit is listed in `left`, even if it alone is larger than `FILES_READ_BYTES`. The client
+      // then reads it with a request of its own.
       const fits = size !== undefined && size <= room;
       if (fits) room -= size;
       else (size === undefined ? answer.missing : answer.left).push(path);

@@ -47,7 +47,7 @@ export interface PointerRecord
   readonly blob: string;
   readonly type: string | null;
   readonly created: number;
-  /** Expiry in ms that the sender asked for. The pointer exists at least until then. */
+  /** Expiry in ms that the sender or the last renewal asked for. The pointer exists at least until then. */
   readonly expires: number;
   /**
    * Later expiry in ms, if the pointer's message is work for a group. The pointer exists until this time,

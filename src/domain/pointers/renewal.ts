@@ -125,8 +125,8 @@ export interface Payload<F extends keyof PointerRecord = 'blob'> {
 }
 
 /**
- * Opens a payload. If the pointer was renewed after its record was read, the payload is in another blob.
- * Then reads the record again to find this blob.
+ * Opens a payload. If the pointer was renewed after its record was read, the payload is in another blob. In this
+ * case, reads the record again to find this blob.
  */
 export async function openPayload(
   { engine }: Deps,

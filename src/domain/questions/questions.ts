@@ -51,7 +51,7 @@ interface LinkRecord {
   /** Name of the person who gets the link. It becomes the author of the answer. */
   readonly name: string;
   /**
-   * Id of the API key that created the link. The link works as long as this key or a key that replaced it.
+   * Id of the API key that created the link. The link works as long as this key, or a key that replaced it, is valid.
    */
   readonly key: string;
 }

@@ -28,7 +28,7 @@ async function shuffled(api: ThreadsApi, patches: number): Promise<string> {
   return thread_id;
 }
 
-/** Runs all requests that compute something from a whole log, and returns the answers. */
+/** Runs the requests that are computed from the log of a thread, and returns the answers. */
 async function folds(api: ThreadsApi, id: string) {
   return {
     state: await api.state(id, { at: 4 }),
