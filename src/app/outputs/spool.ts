@@ -113,8 +113,8 @@ function makeFolder(home: string): string {
 }
 
 /**
- * Returns an id of the pipe, which on Linux is the same at both ends, or null if the file is not a pipe. The
- * inode numbers of other files are soon reused.
+ * Returns an id of the pipe, which on Linux is the same at both ends. Returns null if the file is not a pipe, because
+ * the inode numbers of other files are soon reused.
  */
 export function pipeId(fd: number): string | null {
   const file = orElse(() => fstatSync(fd), null);

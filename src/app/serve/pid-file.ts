@@ -126,7 +126,7 @@ export function homeEngine(config: Pick<Config, 'home' | 'engine'>): string | nu
   });
 }
 
-/** Returns whether two addresses name the same store of a cluster, whatever their logins. */
+/** Returns whether two addresses have the same store name and a server in common. Ignores their logins. */
 function isSameStore(one: string, other: string): boolean {
   const parts = (address: string) => {
     const [servers = '', name = 'relay'] = address.replace(/^\w+:\/\/(?:[^@/]*@)?/, '').split('/');

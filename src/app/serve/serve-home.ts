@@ -16,7 +16,7 @@ import { flushLog, limitLog, logEvent, logRequest } from './server-log.ts';
 
 /**
  * V8 flag that keeps the young generation of the heap small: many concurrent requests would let it grow to 48
- * MB, and it never shrinks. It saves memory for thousands of idle sockets and does not slow requests down.
+ * MB, and it never shrinks. The flag saves memory for thousands of idle sockets and does not slow requests down.
  */
 const V8_FLAGS = '--semi-space-growth-factor=1';
 

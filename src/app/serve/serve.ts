@@ -350,8 +350,8 @@ class Connections {
   /** Accepts no new connections and answers the open requests. Resolves when all connections are closed. */
   async stop(): Promise<void> {
     this.#server.prependListener('request', (_, response) => response.setHeader('Connection', 'close'));
-    // On Node, call `close` of the TCP server: that of the HTTP server would also disconnect clients between
-    // two requests. Bun has only the latter.
+    // On Node, call `close` of the TCP server: `close` of the HTTP server would also disconnect clients between two
+    // requests. Bun has only `close` of the HTTP server.
     const { close } = bun ? this.#server : TcpServer.prototype;
     const closed = new Promise<void>((resolve) => close.call(this.#server, () => resolve()));
     const force = setTimeout(() => this.#server.closeAllConnections(), STOP_GRACE_MS);
@@ -401,8 +401,8 @@ class Connections {
 }
 
 /**
- * Aborts an answer. An answer that waits for an earlier one has no socket yet that would emit `close`, so
- * this function does.
+ * Aborts an answer. An answer that waits for an earlier one has no socket yet that would make it emit `close`, so
+ * this function emits `close`.
  */
 function abortAnswer(answer: ServerResponse): void {
   answer.destroy();

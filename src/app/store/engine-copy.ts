@@ -15,8 +15,8 @@ import { remoteEngineAt } from './remote-engines.ts';
 import { type MovableEngine, StoreCopy } from './store-copy.ts';
 
 /**
- * Time in ms for which a copy stops writes to its source. A running copy renews it. If the copy is killed,
- * the source accepts writes again after this time.
+ * Time in ms for which a copy stops writes to its source. A running copy stops writes again before this time ends. If
+ * the copy is killed, the source accepts writes again after this time.
  */
 const FROZEN_MS = 30_000;
 const RENEW_MS = 10_000;

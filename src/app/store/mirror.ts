@@ -56,8 +56,8 @@ export class Mirror {
   readonly #states = new Map<ThreadRoot, string>();
   /**
    * State before the first commit of this process, for threads whose files it has not written yet. A
-   * state.json with this content was not edited, and an events.log that ends with its last event only needs
-   * the newer events.
+   * state.json with this content was not edited, and an events.log that ends with the last event of this state only
+   * needs the newer events.
    */
   readonly #expected = new Map<ThreadRoot, Head>();
 
@@ -172,7 +172,7 @@ export class Mirror {
   }
 
   /**
-   * Copies state.json to another name if someone edited it: if its content is no state of this thread.
+   * Copies state.json to another name if its content is no state of this thread, because someone has edited the file.
    * Ignores an empty file, which a power failure can leave.
    */
   async #keepEdited(folder: string, head: Head): Promise<void> {
