@@ -14,7 +14,7 @@ export interface Protocol {
 export interface CallerContext {
   readonly caller: Caller;
   readonly relay: Relay;
-  /** The relay's URL as the client sees it, with which pointers start. */
+  /** The relay's URL as the client sees it. Pointer URLs begin with it. */
   readonly base: string;
   /**
    * Called with the number of bytes that the protocol reads for the caller without `relay`, for the rate

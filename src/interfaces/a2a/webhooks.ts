@@ -136,7 +136,7 @@ export class Webhooks {
     for (const step of stepsSince(notified, record)) {
       if (isOver(step) || !(await isKeyValid(webhook, tasks))) return;
       const { state, at } = step;
-      // Claim this state in the task record. If that fails, another server has sent it.
+      // Claim this state in the task record. If the claim fails, another server sends this state.
       const claimed = await changeWebhook(tasks, record.id, webhook, (one, task) => {
         const news = [...stepsSince(lastNotified(one, task), task)];
         return news.some((each) => each.state === state && each.at === at)

@@ -411,8 +411,8 @@ export interface Keyring {
   /** Deletes the encryption key of a channel. Returns false if there was none. */
   remove(channel: string): Promise<boolean>;
   /**
-   * Returns the key of an encrypted payload. Calls `name` only if the keyring holds keys of payloads, because
-   * it may send a request.
+   * Returns the key of an encrypted payload. Calls `name` only if the keyring holds keys of payloads, because `name`
+   * may send a request.
    */
   pointerKey(name: () => Promise<string>): Promise<string | undefined>;
   /** Stores the key of an encrypted payload, and deletes keys of payloads that expired long ago. */

@@ -12,7 +12,9 @@ type Usage = Awaited<ReturnType<HttpDeps['core']['deps']['engine']['usage']>>;
 
 /** Time in ms after which `/ready` answers that the store does not respond. */
 const READY_MS = 2_000;
-/** Maximum time in ms that a scrape waits for new figures of the store. Then it gets the last ones. */
+/**
+ * Maximum time in ms that a scrape waits for new figures of the store. After that, the scrape gets the last figures.
+ */
 const SCRAPE_MS = 15;
 /** Minimum time in ms between two counts of the store for `/metrics`. */
 const COUNT_EVERY_MS = 15_000;

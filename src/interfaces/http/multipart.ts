@@ -81,8 +81,8 @@ function parameter(header: string, name: string): string | undefined {
 type PartReader = ReturnType<typeof partReader>;
 
 /**
- * Splits a body into parts, each with a head and a content, which the caller must read to their ends, in
- * order.
+ * Splits a body into parts. Each part has a head and a content. The caller must read them in order, and each to its
+ * end.
  */
 function partReader(source: ReadableStream<Uint8Array>, boundary: string) {
   const reader = readerOf(source);

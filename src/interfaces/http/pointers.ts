@@ -164,8 +164,7 @@ async function pushInput(c: Context): Promise<PushInput> {
   const type = request.headers.get('content-type') ?? '';
   if (/^application\/json\b/i.test(type.trim())) {
     if (length > PUSH_WIRE_BYTES) throw tooLarge('a payload', PAYLOAD_BYTES);
-    // A JSON envelope has its own options. Those in the query are ignored, but an invalid one is still an
-    // error.
+    // A JSON envelope has its own options. Options in the query are ignored, but an invalid option is still an error.
     checkUnused(queryOptions(query));
     return { ...(await jsonInput(c, length)), ...common };
   }

@@ -227,8 +227,8 @@ interface ClientAddress {
 }
 
 /**
- * Determines the client's address from proxy headers. Anyone can send them, so only those of trusted proxies
- * count.
+ * Determines the client's address from proxy headers. Anyone can send these headers, so only the headers of trusted
+ * proxies count.
  */
 export function clientAddress(
   header: (name: string) => string | null,

@@ -5,10 +5,7 @@ import type { RelaySocket } from './relay-socket.ts';
 const PING_AFTER_MS = 250;
 /** Maximum number of sockets that are pinged at once. */
 const PINGS_PER_BATCH = 100;
-/**
- * Maximum number of unconfirmed pointers per socket. Pointers above it get no "notified" receipt from this
- * socket.
- */
+/** Maximum number of unconfirmed pointers per socket. Further pointers get no "notified" receipt from this socket. */
 const MAX_UNCONFIRMED = 256;
 
 /**

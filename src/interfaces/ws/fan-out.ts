@@ -45,7 +45,8 @@ export class FanOut {
   }
 
   /**
-   * Sends a socket the messages that it missed, as fast as its client reads them, then adds it to the others.
+   * Sends a socket the messages that it missed, as fast as its client reads them. Then adds the socket to the sockets
+   * that get live messages.
    */
   async join(socket: RelaySocket, start: Start): Promise<void> {
     this.#members++;

@@ -37,7 +37,7 @@ export function parseTarget(url: string): Target | null {
 
 /** The client that sent a frame: a group member, or a subscriber without a group. */
 interface Settler {
-  /** The relay with the member's rights. Null for a subscriber without a group. */
+  /** The relay with the member's rights. May be null without a group. */
   readonly relay: Relay | null;
   readonly channel: string;
   readonly group: string | null;
@@ -46,9 +46,7 @@ interface Settler {
 /** Requests of group members, and the field of the reply that confirms each. */
 const REPLY_FIELDS = { ack: 'acked', nack: 'nacked', extend: 'extended' } as const;
 
-/**
- * Executes `{"ack": seq, "token": t}`, or the same with `nack` or `extend`, and returns the confirming frame.
- */
+/** Executes the request of a group member, such as `{"ack": seq, "token": t}`, and returns the confirming frame. */
 export async function settle(
   { relay, channel, group }: Settler,
   frame: JsonObject | null,
@@ -87,8 +85,8 @@ export const REFUSED = 1008;
 export const TOO_SLOW = 4008;
 
 /**
- * A message for many sockets. It is serialized once per base URL, which pointer URLs contain and which
- * depends on the client.
+ * A message for many sockets. It is serialized once per base URL. The base URL depends on the client, and pointer
+ * URLs contain it.
  */
 export class SharedFrame {
   readonly entry: Entry;

@@ -8,13 +8,16 @@ import { errorFrame, frameSubject, REFUSED, settle, TEXT } from './protocol.ts';
 /** A WebSocket with the server's data about it. Fields on the socket take less memory than a map. */
 export class RelaySocket extends WebSocket {
   caller!: Caller;
-  /** The relay with the caller's rights. Set only for group members, which acknowledge messages. */
+  /**
+   * The relay with the caller's rights. Set for group members, which acknowledge messages, and for patterns of
+   * channels.
+   */
   relay: Relay | null = null;
   /** Base URL of the pointers in the messages to this socket. */
   base!: string;
   channel!: string;
   group: string | null = null;
-  /** The fan-out that sends messages to this socket. Null for group members. */
+  /** The fan-out that sends messages to this socket. Null for group members and for patterns of channels. */
   source: { leave(socket: RelaySocket): void } | null = null;
   /** Sequence number of the newest log entry that this socket has got. */
   seq = 0;
@@ -37,7 +40,7 @@ export class RelaySocket extends WebSocket {
 const PONG = Buffer.from('{"pong":1}');
 
 /**
- * Handles a client's frame: `{"ack": seq, "token": t}`, the same with `nack` or `extend`, or `{"ping": 1}`.
+ * Handles a client's frame: `{"ping": 1}`, or the request of a group member, such as `{"ack": seq, "token": t}`.
  * Disconnects a client that does not read the replies, because they would fill the memory.
  */
 export function receive(socket: RelaySocket, data: Buffer, binary: boolean): void {

@@ -3,7 +3,7 @@ import { messageLine } from '../channel-message.ts';
 import { answerCommand, badUsage } from '../command.ts';
 import { parseCount, printable } from '../human.ts';
 
-/** Returns the sequence numbers in the arguments or, with --all, those of all dead letters of the channel. */
+/** Returns the sequence numbers in the arguments or, with --all, the numbers of all dead letters of the channel. */
 async function chosenLetters(
   channels: Pick<ChannelsApi, 'deadLetters'>,
   [channel, ...numbers]: readonly string[],

@@ -356,7 +356,7 @@ async function attendSession(
           : undefined,
       ...(client === 'opencode' ? { wakeMark } : {}),
       confirm: async () => {
-        // The client shows these messages in a later prompt. Until its next hook confirms them, they are only
+        // The client shows these messages in a later prompt. Until its next hook confirms them, they count only as
         // sent.
         if (event === 'wake')
           await attended.mark(messages, 'sent', client === 'opencode' ? 'opencode' : 'claude-rewake');

@@ -173,7 +173,10 @@ function printOutcome(io: Io, outcome: PromptOutcome): void {
   io.note(`answer ${artifact_ref} · state ${state_ref}${changes} · thread ${thread_id}`);
 }
 
-/** Environment variables that select a model provider, in order. The help explains that of `compatible` separately. */
+/**
+ * Environment variables that select a model provider, in order. The help explains the variable of `compatible`
+ * separately.
+ */
 const PROVIDER_VARIABLES = Object.values(PROVIDERS)
   .filter((row) => row !== PROVIDERS.compatible)
   .map(variableOf)

@@ -22,8 +22,8 @@ const LEVELS = [
 export interface SplitResult {
   readonly text: string;
   /**
-   * Functions that return the structured content with the excerpt in it, best first, or undefined if there is
-   * none.
+   * Functions that return the structured content with the excerpt in it, best first. A function returns undefined if
+   * the result has no structured content, and null if it cannot add the excerpt.
    */
   readonly structures: readonly ((shown: string, handle: string) => Json | undefined)[];
 }
