@@ -369,7 +369,8 @@ export const TICKET_TTL_MS = 30 * SECOND;
 export const SSE_HEARTBEAT_MS = 15 * SECOND;
 
 /**
- * Write-behind delay of receipts, counted from the first pull. Receipts that arrive within it are written together.
+ * Write-behind delay of receipts, counted from the first pull. Receipts that arrive during the delay are written
+ * together.
  */
 export const RECEIPT_DELAY_MS = SECOND;
 /** Maximum number of pointers whose receipts wait to be written. More receipts are dropped, to limit memory. */
@@ -443,7 +444,7 @@ export const USAGE_KEPT_MS = 400 * DAY;
 export const USAGE_WRITE_MS = 5 * SECOND;
 /** Maximum number of usage figures that wait to be written. More figures are dropped, to limit memory. */
 export const USAGE_WAITING = 10_000;
-/** Write-behind delay of activity entries. Entries that arrive within it are written together. */
+/** Write-behind delay of activity entries. Entries that arrive during the delay are written together. */
 export const ACTIVITY_WRITE_MS = 250;
 /** Maximum number of activity entries that one write stores. Further entries are counted but not stored. */
 export const ACTIVITY_BATCH = 64;

@@ -48,9 +48,9 @@ export const RELAY_TENANT = 'local';
 export const LOCAL_CALLER: Caller = { tenant: RELAY_TENANT, keyId: 'local', name: 'local', scopes: SCOPES };
 
 /**
- * Returns the caller with the agent name that its client states. This decides who counts as the sender.
- * Without API keys, it is the agent. With API keys, it is the name of the key, and the agent is a second,
- * unverified field.
+ * Returns the caller with the agent name that its client states. Without API keys, the agent name becomes the name of
+ * the caller, under which it sends. With API keys, the caller keeps the name of the key, and the agent name is a
+ * second, unverified field.
  */
 export function actingAs(caller: Caller, agent: string | null | undefined, open: boolean): Caller {
   if (!agent || agent === caller.name || isAnonymous(caller) || caller.thread !== undefined) return caller;

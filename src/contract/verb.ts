@@ -16,8 +16,8 @@ export type Wire = 'input' | 'output';
 
 /**
  * A verb of the relay, declared once. The method of `Relay`, the HTTP route, the HTTP client, the binding to the
- * domain and the authorisation are derived from it. It imports no package, so clients stay small; `src/schemas` adds
- * the schemas.
+ * domain and the authorisation are derived from it. This file imports no package, so clients stay small;
+ * `src/schemas` adds the schemas.
  *
  * Over HTTP, the input consists of the path parameters, the query (GET, DELETE) or the JSON body (POST), and the
  * headers in `headers`.

@@ -75,7 +75,7 @@ const answerLink = z.object({
   url: text,
   expires_at: time,
 });
-/** A link with which anyone who has it can answer one question once. */
+/** A link to a form that answers one question, once. Whoever has the link can answer. */
 export interface AnswerLink extends Shape<typeof answerLink> {}
 
 const id = z.string().min(1).max(64);
