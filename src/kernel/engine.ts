@@ -38,7 +38,10 @@ export interface Usage {
   readonly diskBytes: number;
   /** Used bytes and storage limit of the store. Absent if the store has no limit. */
   readonly quota?: { readonly usedBytes: number; readonly limitBytes: number };
-  /** Bucket that holds the large blobs. `bytes` includes orphans; it is null if the bucket did not answer. */
+  /**
+   * Bucket that holds the large blobs. `name` includes the prefix of all object names of this store. `bytes`
+   * includes orphans; it is null if the bucket did not answer.
+   */
   readonly bucket?: { readonly name: string; readonly bytes: number | null };
   /** Metrics that only this engine has, for `GET /metrics`. */
   readonly figures?: readonly Figure[];

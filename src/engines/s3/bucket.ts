@@ -43,6 +43,8 @@ interface BucketResponse {
  */
 export class Bucket {
   readonly name: string;
+  /** Prefix of all object names, from the address. Empty, or ends with a slash. */
+  readonly prefix: string;
   readonly #address: BucketAddress;
   readonly #client: AwsClient | null;
   readonly #tries: number;
@@ -53,6 +55,7 @@ export class Bucket {
   constructor(address: BucketAddress, o: BucketOptions = {}) {
     const { bucket, region, credentials } = address;
     this.name = `s3://${bucket}`;
+    this.prefix = address.prefix;
     this.#address = address;
     this.#client = credentials && new AwsClient({ ...credentials, region, service: 's3', retries: 0 });
     this.#tries = o.tries ?? ATTEMPTS;

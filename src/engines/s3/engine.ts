@@ -69,7 +69,7 @@ export async function withBucket<E extends Engine>(
       return {
         ...usage,
         blobs: { ...blobs, bytes: blobs.bytes + (bytes ?? 0) },
-        bucket: { name: place.bucket.name, bytes },
+        bucket: { name: `${place.bucket.name}/${place.bucket.prefix}${place.id}`, bytes },
       };
     },
     async state() {
