@@ -18,7 +18,7 @@ const HELP = `node scripts/test.ts [--quick | --slow | --full] [--jobs N] [--tim
   --slow      run only *.slow.test.ts
   --full      run the checks, every *.test.ts, *.slow.test.ts and *.full.test.ts, and the tests of the Python package
   --jobs N    number of files that run at once (default: number of cores plus one, because many tests wait)
-  --again     run each failed file again by itself, if at most three files failed. A file that passes the second
+  --again     run each failed file again, alone, if at most three files failed. A file that passes the second
               time is printed as UNSTEADY and does not fail the run. CI uses this option
   --quiet     print only the files that failed
   --timeout S seconds after which a file is killed (default: 120, for slow files 420)

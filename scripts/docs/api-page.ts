@@ -72,9 +72,15 @@ function operation(method: string, path: string, described: Described): string {
   if (requestBody) {
     const raw = requestBody.content['application/octet-stream'] !== undefined;
     const json = requestBody.content['application/json'];
-    const bytes = 'Takes the payload itself as a body of any';
-    if (!json) lines.push(`${bytes} content type.`, '');
-    else lines.push(raw ? `${bytes} other content type, or as JSON:` : 'Takes:', '', block(json.example), '');
+    const bytes = 'the payload itself with any';
+    if (!json) lines.push(`Takes ${bytes} Content-Type.`, '');
+    else
+      lines.push(
+        raw ? `Takes JSON (below), or ${bytes} other Content-Type:` : 'Takes:',
+        '',
+        block(json.example),
+        '',
+      );
   }
   const shown = answer.content?.['application/json'].example;
   lines.push(shown === undefined ? `Answers ${status}.` : `Answers ${status}:`, '');
@@ -91,7 +97,11 @@ function row({ name, in: where, required, description, schema }: Parameter): str
       : minimum === undefined
         ? `at most ${maximum}`
         : `from ${minimum} to ${maximum}`;
-  const choices = schema.enum?.map((one) => `\`${one}\``).join(' or ');
+  // An empty value counts as true, see `looseFlag` in src/schemas/shapes.ts.
+  const isFlag = schema.enum?.includes('') === true;
+  const choices = isFlag
+    ? 'on: `1`, `true` or no value; off: `0` or `false`'
+    : schema.enum?.map((one) => `\`${one}\``).join(' or ');
   const words = [description, schema.description, choices, bounds].filter(Boolean).join('; ');
   return `| \`${name}\`${required ? ' (required)' : ''} | ${where} | ${words.replaceAll('|', '\\|')} |`;
 }

@@ -217,7 +217,7 @@ export const threads = {
   }),
   send: verb<(thread_id: string, envelope: shapes.EnvelopeInput) => Promise<shapes.Envelope>>('threads.send')(
     {
-      summary: 'Send an envelope to a capability',
+      summary: 'Send a message (envelope) to a capability',
       route: 'POST /threads/:thread_id/envelopes',
       status: 201,
       headers: idempotent,
@@ -226,7 +226,7 @@ export const threads = {
   envelopes: verb<
     (thread_id: string, o?: { to?: string; after?: string }) => Promise<{ envelopes: shapes.Envelope[] }>
   >('threads.envelopes')({
-    summary: 'List the envelopes that have not expired',
+    summary: 'List the messages to capabilities (envelopes) that have not expired',
     route: 'GET /threads/:thread_id/envelopes',
   }),
   /**

@@ -59,7 +59,7 @@ export interface Pushed extends Shape<typeof pushed> {}
 /** Fields of a JSON push. Old clients send null for an omitted option, and an empty channel name for no channel. */
 const pushFields = z.object({
   data: z.string().describe('the payload; with another content type the raw body is the payload'),
-  channel: channelName.or(z.literal('')).nullish(),
+  channel: channelName.or(z.literal('')).nullish().describe('announce the pointer on this channel'),
   metadata: jsonObject.nullish(),
   ttl: ttl.nullish().describe('seconds; 24 hours by default'),
   max_pulls: z.number().int().min(1).max(MAX_PULLS).nullish(),
@@ -183,7 +183,7 @@ export const pointerSchemas = {
       look: looseFlag
         .optional()
         .describe(
-          'for an encrypted payload with limited pulls: reserve one pull for you; further requests with this header, and your next pull, are then not counted',
+          'look first: uses one pull of an encrypted payload with limited pulls now; further requests with this header, and the next pull with the same API key, are then free (without keys: the next pull of anyone)',
         ),
       keyless: looseFlag.optional().describe('refuse an encrypted payload and do not count a pull'),
     }),

@@ -82,7 +82,7 @@ function describe(operation: Operation, path: string): Schema {
       .map((field) => ({
         ...parameter('query', field.name, field),
         schema: present(field.schema),
-        description: 'with a raw body',
+        description: 'only with a raw body; in JSON it is a field',
       })),
   ];
   const carried = rest.filter(({ name }) => !verb.query?.includes(name));
