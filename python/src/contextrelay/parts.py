@@ -108,7 +108,9 @@ def _take_lines(lines: List[str], wanted: str) -> "tuple[str, str]":
         first = int(match[1])
         last = first if not match[2] else int(match[3]) if match[3] else len(lines)
     if first == 0 or first > len(lines) or last < first:
-        raise _bad_part(f"lines={wanted} selects no line: the payload has {len(lines)} lines, and they start at 1")
+        raise _bad_part(
+            f"lines={wanted} selects no line: the payload has {len(lines)} lines, and they start at 1"
+        )
     last = min(last, len(lines))
     return "\n".join(lines[first - 1 : last]), f"lines {first}-{last} of {len(lines)}"
 

@@ -222,7 +222,9 @@ class PointerFlows:
         answer = yield Call("GET", f"/pull/{ref.id}", headers=headers, base=base, most=_ENVELOPE_BYTES)
         stored = answer.body if _is_ours(answer) else _envelope(answer)
         if ref.key is None and _decoded(answer, "relay-content-type") == FERNET_CONTENT_TYPE:
-            raise DecryptError(code="key_missing", hint="Ask the sender for the whole URL. It ends with #key=….")
+            raise DecryptError(
+                code="key_missing", hint="Ask the sender for the whole URL. It ends with #key=…."
+            )
         body = stored if ref.key is None else decrypt(ref.key, stored)
         self._unfinished.pop(ref.id, None)
         return body
