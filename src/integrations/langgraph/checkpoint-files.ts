@@ -94,7 +94,7 @@ interface Recent {
 }
 
 /** Maximum number of checkpoints that a listing reads per request. */
-const PAGE = 50;
+const PAGE = 100;
 /**
  * Maximum size in bytes of a value inside a checkpoint or write. A larger value has its own file, which all checkpoints
  * and writes share.
