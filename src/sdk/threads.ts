@@ -145,7 +145,7 @@ export class Thread {
     return this.#api.record(this.id, type, payload, options);
   }
 
-  /** Sends an envelope to a capability. */
+  /** Sends a message (envelope) to a capability. */
   send(envelope: EnvelopeInput, options: CallOptions = {}) {
     return this.#api.send(this.id, envelope, options);
   }

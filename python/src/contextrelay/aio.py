@@ -402,11 +402,14 @@ class AsyncSubscription:
         except aiohttp.WSServerHandshakeError as error:
             # A plain HTTP request to the same URL returns the reason as an error.
             await self._transport.send(Call("GET", path))
-            raise RelayUnreachableError(f"{connection.base} did not open a WebSocket.") from error
+            raise RelayUnreachableError(
+                f"{connection.base} did not open a WebSocket.",
+                hint="If a proxy is in front of the relay, check that it passes WebSockets.",
+            ) from error
         except (aiohttp.ClientError, asyncio.TimeoutError, OSError) as error:
             if isinstance(error, RelayError):
                 raise
-            raise RelayUnreachableError(f"The relay at {connection.base} does not answer.") from error
+            raise no_answer(connection.base) from error
 
     async def _hang_up(self) -> None:
         socket, self._socket = self._socket, None

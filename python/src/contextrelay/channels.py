@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 
 import websocket
 
-from .connection import Connection, is_passing
+from .connection import Connection, is_passing, no_answer
 from .encryption import ChannelKeys, channel_key, unsealed_url
 from .errors import (
     BadInputError,
@@ -161,7 +161,10 @@ class ChannelFlows:
     def settle(self, message: Message, how: str) -> Flow[Any]:
         """Sends ``ack``, ``nack`` or ``extend`` for a group message."""
         if message.group is None or message.token is None:
-            raise BadInputError("ack, nack and extend work only for messages of a group.")
+            raise BadInputError(
+                "ack, nack and extend work only for messages of a group.",
+                hint='Read the channel with group="NAME".',
+            )
         path = f"/channels/{segment(message.channel)}/groups/{segment(message.group)}/{how}"
         return ask(post(path, {"seq": message.seq, "token": message.token}, repeatable=True))
 
@@ -351,7 +354,7 @@ def open_socket(connection: Connection, path: str) -> websocket.WebSocket:
     except websocket.WebSocketTimeoutException as error:
         raise RelayTimeoutError(f"No answer from {connection.base} in time.") from error
     except (websocket.WebSocketException, OSError) as error:
-        raise RelayUnreachableError(f"The relay at {connection.base} does not answer.") from error
+        raise no_answer(connection.base) from error
 
 
 def _refused(error: websocket.WebSocketBadStatusException, connection: Connection) -> RelayError:

@@ -138,7 +138,9 @@ def _take_json(text: str, pointer: str) -> str:
     try:
         value = _json.loads(text)
     except ValueError:
-        raise BadInputError("The payload is not JSON.", code="not_json") from None
+        raise BadInputError(
+            "The payload is not JSON.", code="not_json", hint="Use lines or grep instead."
+        ) from None
     if pointer and not pointer.startswith("/"):
         raise _bad_part(f"json={pointer} must start with /")
     for name in pointer.split("/")[1:]:
