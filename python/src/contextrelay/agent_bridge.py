@@ -331,15 +331,16 @@ class _Waiter:
         if isinstance(about, str):
             return self._confirmed(message) if about.lower() == self._task_id else None
         # Old agents send results without a task id. Accept such a result if no bridge has claimed the task.
-        # On a relay with API keys, ignore it, because any client that can push to the channel could forge
-        # it.
+        # On a relay with API keys, ignore such a result, because any client that can push to the channel
+        # could forge one.
         accepted = not self._asks_for_keys() and self._is_unclaimed()
         return {"url": message.url, "status": "done"} if accepted else None
 
     def _confirmed(self, message: Message) -> Optional[JsonObject]:
         """Returns the result that the relay has stored for the task.
 
-        A message on the channel is no proof, because another client may have sent it.
+        The message on the channel does not prove that the task has this result, because another client
+        may have sent the message.
         """
         try:
             found = self._result()

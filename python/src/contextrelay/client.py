@@ -49,7 +49,8 @@ class RelayClient(ABC):
         ``channel_keys``: shared encryption keys by channel. Clients with the same key can decrypt each
         other's encrypted payloads on that channel.
         ``agent``: name of the agent that uses this client. Default: ``RELAY_AGENT``. On a relay without API
-        keys it is the sender; with API keys, others see it beside the name of the key.
+        keys, this name is the sender. On a relay with API keys, the name of the key is the sender, and others
+        see the agent's name next to it.
         ``on_request``: function that is called after each HTTP request, also after one that is retried, for logs.
         """
         self._connection = Connection(

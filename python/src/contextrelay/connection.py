@@ -20,12 +20,12 @@ from .wire import Answer, Call, failure, redirected
 LOCAL_RELAY = "http://127.0.0.1:7474"
 
 _FIRST_WAIT = 0.2
-#: Longest pause between retries, in seconds. If the relay asks for a longer one (Retry-After), the call fails
-#: at once.
+#: Longest pause between retries, in seconds. If the relay asks for a longer pause (Retry-After), the call
+#: fails at once.
 _LONGEST_WAIT = 30.0
 _PASSING = {408, 425, 429, 502, 503, 504}
 _MOST_BASES = 16
-#: Default maximum of seconds that a call takes, with its retries.
+#: Default of ``timeout``: maximum seconds that a call takes, including its retries.
 TIMEOUT = 60.0
 #: Slowest accepted speed of an upload, in bytes per second. The deadline of an upload is extended by the time
 #: that it takes at this speed.
@@ -70,7 +70,7 @@ class Deadline:
         self._end = self._begin + seconds + upload / _SLOWEST_UPLOAD
 
     def only_progress(self) -> None:
-        """Ends the deadline. From now on only each wait for the next bytes is limited."""
+        """Removes the deadline of the whole call. From now on, only each wait for the next bytes is limited."""
         self._end = math.inf
 
     def left(self) -> float:

@@ -259,8 +259,9 @@ class PointerFlows:
     def pull_part(self, url: str, part: PartRequest) -> Flow[Part]:
         """Returns a part of a payload, with the position of the part.
 
-        For an encrypted payload, the client pulls all of it and cuts the part itself. If the pointer has ``max_pulls``,
-        a search without a match uses one pull, and the next pull is free.
+        An outline, or a search without a match, does not count as a pull. An encrypted payload differs: the client
+        pulls all of it and cuts the part itself. If its pointer has ``max_pulls``, a search without a match uses one
+        pull, and the next pull is free. Raises BadInputError for an outline or a question about an encrypted payload.
         """
         ref = parse_pointer(url)
         base = self._connection.base_for(ref.base)

@@ -182,7 +182,7 @@ class ThreadFlows:
     ) -> Flow[Rendered]:
         """Returns the thread as prompt messages, in the format ``openai`` or ``anthropic``.
 
-        ``words``: the question. It is added at the end, and the previews are selected by it.
+        ``words``: the question. It is added at the end, and it determines which parts the previews show.
         """
         body = {} if words is None else {"words": words}
         return ask(post(f"/render/{segment(thread_id)}", body, query={"format": format}))

@@ -44,7 +44,7 @@ class TmuxDispatcher:
     ``relay bridge start --tmux`` supports more agents and can also stop them.
     """
 
-    #: Texts that show that the agent is working, if the screen contains one of them.
+    #: If the screen contains one of these texts, the agent is working.
     BUSY_MARKERS: Sequence[str] = (
         "esc to interrupt",
         "esc to cancel",
@@ -53,7 +53,7 @@ class TmuxDispatcher:
         "Reading file…",
     )
 
-    #: Patterns that show that the agent asks a person, if the end of the screen matches one of them.
+    #: If the end of the screen matches one of these patterns, the agent asks a person.
     ASKS_PATTERNS: Sequence[str] = (
         r"(?:Esc to cancel|Enter to (?:confirm|select))[^\n]*$",  # Claude Code
         r"\n *› *\d+\. [^›]*(?:enter|esc)[^\n]*$",  # Codex
@@ -62,7 +62,7 @@ class TmuxDispatcher:
         r"\(Y\)es/\(N\)o[^\n]*$",  # Aider
     )
 
-    #: Patterns that show that the agent waits for input, if the end of the screen matches one of them.
+    #: If the end of the screen matches one of these patterns, the agent waits for input.
     READY_PATTERNS: Sequence[str] = (
         r"─{8}[^\n]*\n[│ ]*[❯>!](?![ \u00a0]*\d+\. )[^─]*\n[^\n]*─{8}[^─]*$",  # Claude Code
         r"(?:^|\n)›[^›]*$",  # Codex

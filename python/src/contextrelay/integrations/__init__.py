@@ -56,7 +56,10 @@ def __getattr__(name: str) -> Any:
 
 
 def _placeholder(error: ImportError) -> Any:
-    """Returns a function that says which extra to install."""
+    """Returns a placeholder for a missing name.
+
+    Calling the placeholder raises an ImportError that names the extra to install.
+    """
     message = str(error)
 
     def missing(*_: object, **__: object) -> Any:

@@ -105,7 +105,8 @@ class ContextRelaySessionStore(SessionFiles, SessionStore):
                 latest[session] = max(latest.get(session, 0), int(seconds_of(info.modified_at) * 1000))
         return [{"session_id": session, "mtime": mtime} for session, mtime in latest.items()]
 
-    # This optional method is not offered. The SDK detects this, because the attribute is the method of the protocol itself.
+    # This store does not offer this optional method. The SDK recognizes that, because the attribute is the
+    # protocol's own method.
     list_session_summaries = SessionStore.list_session_summaries
 
     async def delete(self, key: Any) -> None:

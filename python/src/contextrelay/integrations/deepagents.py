@@ -236,7 +236,7 @@ def _agent_file(info: FileInfo) -> AgentFile:
 
 
 def _not_found(path: str) -> str:
-    # The framework looks for these words.
+    # The framework recognizes a missing file by these words.
     return f"Error: File '{path}' not found"
 
 

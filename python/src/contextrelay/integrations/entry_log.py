@@ -1,4 +1,7 @@
-"""Sessions as files of a relay: lists of JSON entries, and names as path segments. Several integrations use it."""
+"""Stores sessions as files of a relay. Several integrations use this module.
+
+The module contains an append-only list of JSON entries, and the encoding of names as path segments.
+"""
 
 from __future__ import annotations
 
@@ -57,8 +60,8 @@ class SessionFiles:
 class EntryLog:
     """An append-only list of JSON entries.
 
-    Each append writes one file below ``prefix``, named by its time, so an append reads nothing first. Appends of several
-    processes are ordered by time. Pointers in the entries live as long as the entries.
+    Each append writes one new file below ``prefix`` and reads nothing. The name of the file is the time of the append,
+    so that appends of several processes are in order. Pointers in the entries live as long as the entries.
     """
 
     def __init__(

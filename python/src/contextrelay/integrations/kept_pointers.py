@@ -37,7 +37,8 @@ class KeptPointers:
         Call it after storing the contents. A failure is only logged, because the contents are already
         stored.
         """
-        # Most contents have no pointer. To search for bytes is much faster than to search for the expression.
+        # Most contents have no pointer. Searching for these bytes is much faster than matching the regular
+        # expression.
         likely = [content for content in contents if b"/pull/" in content]
         named = {id.decode().lower() for content in likely for id in _POINTER.findall(content)}
         now = time.time()

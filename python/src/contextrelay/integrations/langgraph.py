@@ -101,7 +101,7 @@ class _Stored:
     paths: Dict[str, str]
     #: True if version 0.2.0 or earlier wrote the checkpoint. Then some files in ``paths`` may not exist.
     old: bool
-    #: Channels that must have a value.
+    #: Channels that must have a value. If one of these values is missing, reading the checkpoint raises an error.
     named: List[str]
 
     @property
@@ -127,11 +127,11 @@ class _Recent:
 
     #: Maps a channel and its version to the path of the value.
     values: Dict[Tuple[str, object], str] = field(default_factory=dict)
-    #: Maps the path of a sent value to the newest checkpoint that uses it, and to a future that ends with the
-    #: transfer.
+    #: Maps the path of a sent value to the newest checkpoint that uses the value, and to a future that completes
+    #: when the value is stored.
     sent: Dict[str, Tuple[str, Future[None]]] = field(default_factory=dict)
-    #: Files of large strings. A checkpoint often has the string that a write has just stored, and need not
-    #: serialize it again. Only strings are remembered, because other values can change.
+    #: Maps large strings to their files. A checkpoint often contains a string that a write has just stored. With this
+    #: cache, the string is not serialized again. Only strings are cached, because other values can change.
     strings: Dict[str, NewFile] = field(default_factory=dict)
 
 
@@ -181,7 +181,7 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
         # A pointer must live as long as a value whose text contains its URL. Values live longer than their checkpoint.
         self._pointers = KeptPointers(client, self._longer_ttl())
         # Maps a path to the expiry of the file, for files that this process wrote. Also maps a namespace to
-        # the time until which this process renewed the ancestors in it.
+        # the time until which this process has renewed the ancestors in this namespace.
         self._expiry: Dict[str, float] = {}
         self._recent: Dict[str, _Recent] = {}
         self._waiting: List[_Waiting] = []
@@ -215,8 +215,8 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
             changed = channel in new_versions
             path = None if changed else recent.values.get((channel, version))
             if path is None or self._expires_too_early(path):
-                # Small values are stored in the checkpoint, and so are large values that have just changed, unless
-                # put_writes has stored them. A large value gets its own file when a second checkpoint uses it.
+                # Store small values in the checkpoint. Also store a large value there if it has just changed and
+                # put_writes has not stored it. It gets its own file when a second checkpoint uses it.
                 file = None if changed and not recent.sent else self._large_file(root, value)
                 if file is None or (changed and file.path not in recent.sent):
                     own[channel] = value
@@ -305,7 +305,7 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
         before: Optional[RunnableConfig] = None,
         limit: Optional[int] = None,
     ) -> Iterator[CheckpointTuple]:
-        """Yields checkpoints. Within each namespace, the newest comes first. Loads only as many as are used."""
+        """Yields checkpoints. Within each namespace, the newest comes first. Loads them only when the caller needs them."""
         if limit is not None and limit <= 0:
             return
         wanted = get_checkpoint_id(config) if config else None
@@ -574,7 +574,7 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
         self._check(files, written)
 
     def _write_with_waiting(self, files: Sequence[NewFile]) -> None:
-        """Writes files, and those that wait for the request of a checkpoint."""
+        """Writes these files together with the files that wait for the request of a checkpoint."""
         with self._lock:
             waiting, self._waiting = self._waiting, []
         taken = [each for each in waiting if each.written.set_running_or_notify_cancel()]
@@ -589,7 +589,7 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
         self._check(files, [*written])
 
     def _check(self, files: Sequence[NewFile], results: Sequence[Union[FileInfo, FileError]]) -> None:
-        """Raises an exception if a file was not written, unless its condition did not hold.
+        """Raises an exception if a file was not written. A file whose condition did not hold is no error.
 
         Notes the expiry of the files, and renews the pointers in them.
         """
@@ -698,7 +698,7 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
         return self.serde.loads_typed((file.info.metadata["type"], file.content))
 
     def _stored(self, paths: Sequence[str]) -> List[_Stored]:
-        """Reads checkpoints without their large values. Missing ones are left out."""
+        """Reads checkpoints without their large values. Missing checkpoints are left out."""
         contents = self._files.read(paths)
         return [self._parsed(contents[path]) for path in paths if path in contents]
 
@@ -723,10 +723,11 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
         before: Optional[str] = None,
         page: Optional[int] = None,
     ) -> Iterator[FileInfo]:
-        """Yields the checkpoints of a namespace, of a thread, or of all threads. In each namespace, newest first.
+        """Yields the checkpoints of a namespace, of a thread, or of all threads.
 
+        Within each namespace, the newest comes first.
         ``wanted``: only the checkpoint with this id. ``before``: only checkpoints that are older than this one.
-        ``page``: how many the caller will use, if it is known.
+        ``page``: number of checkpoints that the caller will use, or None if it is unknown.
         """
         place = (config or {}).get("configurable", {})
         if "thread_id" not in place:
@@ -779,7 +780,8 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
         strings: Dict[str, str] = {}
 
         def load(path: str) -> Any:
-            # A checkpoint and a write often share a value. Only strings are shared, because others can change.
+            # A checkpoint and a write often have the same value. Only strings are shared, because other values can
+            # change.
             if path in strings:
                 return strings[path]
             value = self._load(contents[path])
@@ -876,7 +878,8 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
         self._files.remove([info.path for info in gone])
         pending = self._pending(root, [info.metadata["checkpoint_id"] for info in gone])
         self._files.remove([info.path for info in pending])
-        # A value that is younger than the newest checkpoint may belong to a checkpoint that is being written.
+        # Keep values that are younger than the newest checkpoint, because a checkpoint that is being written may use
+        # them. If the newest checkpoint is deleted too, delete all unused values.
         newest = infos[0]
         unused = [
             info.path

@@ -241,10 +241,10 @@ class LargeResults:
         return shown
 
     def _renewed(self, pushed: Pushed, forever: bool) -> float:
-        """Renews a pointer, unless it still has nearly all of its time. Returns its expiry.
+        """Renews a pointer, unless at least seven eighths of its lifetime are left. Returns its expiry.
 
-        The push returns an existing pointer if the result was stored before. If the relay cannot renew the pointer, its
-        expiry does not change.
+        A pointer can be old, because the push returns the existing pointer if the result was stored before. If the
+        relay cannot renew the pointer, its expiry does not change.
         """
         now = time.time()
         if pushed.expires_at is None:
