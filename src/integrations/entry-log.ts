@@ -6,8 +6,8 @@ import { filesBelow } from './file-names.ts';
 import type { KeptPointers } from './kept-pointers.ts';
 
 /**
- * Time in the newest file name, in µs. It makes sure that names in this process increase even if the clock
- * does not.
+ * Time in the newest file name, in µs. The next name gets a later time even if the clock was set back, so that the
+ * names of this process always increase.
  */
 let last = 0;
 

@@ -34,8 +34,7 @@ export function backwards(text: string): string {
   const digits = encoder
     .encode(text)
     .reduce((path, byte) => path + (255 - byte).toString(16).padStart(2, '0'), '');
-  // The `~` sorts after every digit. So a long text sorts before a short one with which it begins, as reverse
-  // order requires.
+  // The `~` sorts after every digit. So `ab` sorts before `a`, as reverse order requires.
   return `${digits}~`;
 }
 
@@ -73,8 +72,8 @@ export class FileWriter {
    * cannot be written.
    */
   async write(files: readonly FileToWrite[]): Promise<void> {
-    // A request does not write its files in a defined order, so no path may occur in it twice. Wait for the
-    // next request to end if it contains one of these paths.
+    // A request does not write its files in a defined order, so no path may occur in it twice. If the request
+    // that is being collected already contains one of these paths, wait until that request has ended.
     while (this.#next?.files.some(({ path }) => files.some((file) => file.path === path)))
       await this.#next.answers.catch(() => {});
     if (files.length === 0) return;

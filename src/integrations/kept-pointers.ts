@@ -28,7 +28,8 @@ export class KeptPointers {
 
   /**
    * Renews the pointers in the texts. Call it after the texts are stored, because the lifetime of the texts
-   * starts then. If the renewal fails, it logs a warning, and the texts are stored all the same.
+   * starts then. A failed renewal does not throw, because the texts are already stored. The first failure logs a
+   * warning.
    */
   async keep(...texts: readonly string[]): Promise<void> {
     const named = new Set(

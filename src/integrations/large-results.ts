@@ -12,7 +12,7 @@ import { neutralise } from '../text/sanitize/neutralise.ts';
 import { Patience } from './patience.ts';
 
 export interface LargeResultOptions {
-  /** Size in bytes above which a result is replaced by a pointer; 16 KiB by default, about 4 000 tokens. */
+  /** Size in bytes above which a result is replaced with a pointer; 16 KiB by default, about 4 000 tokens. */
   readonly maxBytes?: number;
   /** Channel on which each large result is announced. */
   readonly channel?: string;
@@ -55,7 +55,7 @@ interface ReplaceOptions {
   readonly forever?: boolean;
 }
 
-/** Replaces tool results that are too large for a prompt by pointers. Equal results of a tool share one pointer. */
+/** Replaces large tool results with pointers. Equal results of a tool share one pointer. */
 export class LargeResults {
   readonly #relay: ContextRelay;
   readonly #options: LargeResultOptions;
@@ -238,8 +238,8 @@ export async function describePointer(
   maxBytes: number,
   signal?: AbortSignal,
 ): Promise<string> {
-  // Do not read the beginning if the payload is encrypted, because it would be unreadable. Do not read it
-  // either if its pulls are limited, because that would use one up.
+  // Do not read the beginning of an encrypted payload, because it would be unreadable. Do not read the beginning
+  // of a payload with limited pulls, because that would use up one of the pulls.
   const looks = !url.includes('#key=') && found.max_pulls === null && found.text !== false;
   const range = { start: 0, end: Math.min(PREVIEW_BYTES, found.size ?? PREVIEW_BYTES) };
   const what = found.text === false ? 'the payload, which is not text' : 'the payload';

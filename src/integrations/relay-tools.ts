@@ -115,8 +115,8 @@ function define(
       try {
         return await run(checked(input, schema), o);
       } catch (error) {
-        // Return errors of the relay to the model as text. But throw an unknown error, because it is a bug,
-        // and throw if the caller has aborted, because it needs no answer.
+        // Return errors of the relay to the model as text. Throw an unknown error, because it is a bug. If the
+        // caller has aborted, throw any error, because the caller needs no answer.
         if (!isRelayError(error) || o.signal?.aborted) throw error;
         return `Error ${doing}: ${error.message} ${error.hintFor('mcp')}`;
       }

@@ -29,9 +29,8 @@ export function contextRelayTools(relay: ContextRelay, options: RelayToolOptions
 }
 
 /**
- * Middleware for `wrapLanguageModel`. Replaces tool results that are too large for the prompt by pointers.
- * The messages of the program keep the full results. Give the model the tool `pull_context` of
- * `contextRelayTools`, so that it can read what it needs.
+ * Middleware for `wrapLanguageModel`. Replaces large tool results with pointers. The messages of the program keep the
+ * full results. Give the model the tool `pull_context` of `contextRelayTools`, so that it can read what it needs.
  */
 export function largeResultMiddleware(
   relay: ContextRelay,

@@ -51,8 +51,8 @@ function shapeOf({ properties, required }: RelayToolSchema): z.ZodRawShape {
 }
 
 /**
- * Hooks for a query. They replace tool results that are too large for the prompt by pointers. Give the model the
- * tools of `contextRelayServer`, so that it can read what it needs.
+ * Hooks for a query. They replace large tool results with pointers. Give the model the tools of `contextRelayServer`,
+ * so that it can read what it needs.
  */
 export function largeResultHooks(
   relay: ContextRelay,

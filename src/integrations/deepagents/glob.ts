@@ -27,8 +27,8 @@ function matches(pattern: readonly Step[], path: string): boolean {
 }
 
 /**
- * Adds further positions in the pattern. A step such as `*` may match nothing, so the position after such a
- * step is possible too.
+ * Adds the positions in the pattern that are reached without reading a character. A step such as `*` may match
+ * nothing, so the position after such a step is possible too.
  */
 function skipped(pattern: readonly Step[], places: Set<number>): Set<number> {
   for (const at of places) if (pattern[at]?.many) places.add(at + 1);
@@ -64,8 +64,8 @@ function oneOf(set: string): (char: string) => boolean {
 }
 
 /**
- * Expands braces into one pattern per choice. A `**` with a slash after it may match nothing. So it is expanded into
- * one pattern with both and one without them.
+ * Expands braces into one pattern per choice. A `**` and the slash after it may match nothing. So a pattern that
+ * contains them is expanded into two patterns: one keeps the `**` and the slash, the other omits both.
  */
 function expanded(glob: string): string[] {
   const done: string[] = [];

@@ -34,8 +34,9 @@ class AdkTool extends BaseTool {
 }
 
 /**
- * Plugin for a runner. It replaces tool results that are too large for the prompt, or large texts in them, by
- * pointers. Give the agent `pull_context` of `contextRelayTools`, so that it can read what it needs.
+ * Plugin for a runner. It replaces large texts in tool results with pointers. If a result is still too large, a
+ * pointer replaces the whole result. Give the agent `pull_context` of `contextRelayTools`, so that it can read what it
+ * needs.
  */
 export class ContextRelayPlugin extends BasePlugin {
   readonly #results: LargeResults;

@@ -37,8 +37,8 @@ export function contextRelayTools(
 }
 
 /**
- * Middleware for `createAgent`. Replaces tool results that are too large for the prompt by pointers. It adds the tool
- * `pull_context`, so that the model can read what it needs.
+ * Middleware for `createAgent`. Replaces large tool results with pointers. Adds the tool `pull_context`, so that the
+ * model can read what it needs.
  */
 export function largeResultMiddleware(
   relay: ContextRelay,
@@ -166,7 +166,7 @@ export class ContextRelayCallbackHandler extends BaseCallbackHandler {
           channel,
           encrypted,
           ttl,
-          // The key makes sure that an output is pushed only once, even if a handler is attached or called
+          // With the idempotency key, an output is pushed only once, even if a handler is attached or called
           // twice.
           idempotencyKey: encrypted ? undefined : `${kind}-${run}`,
           metadata: { summary: `output of ${kind} ${run}`, kind, run },

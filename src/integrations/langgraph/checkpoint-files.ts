@@ -32,7 +32,7 @@ type Dumped =
  */
 type Source = Dumped | { readonly path: string };
 
-/** Names a checkpoint. */
+/** Identifies a checkpoint. */
 export interface Place {
   readonly thread: string;
   readonly namespace: string;
@@ -49,7 +49,7 @@ export interface Stored extends Place {
    * version.
    */
   readonly values?: Readonly<Record<string, Dumped>>;
-  /** Channels whose value must exist. */
+  /** Channels whose value must exist. If one of these values is missing, loading the checkpoint fails. */
   readonly named: readonly string[];
   readonly checkpoint: Omit<Checkpoint, 'channel_values'>;
   readonly metadata: CheckpointMetadata;
@@ -82,8 +82,8 @@ interface Recent {
   /** Large values that are stored or being sent, by hash. `id` is the newest checkpoint that uses the value. */
   readonly sent: Map<string, { id: string; readonly writing: Promise<void> }>;
   /**
-   * Serialized form of large strings. A checkpoint often has the string that a write has just stored, and need not
-   * serialize it again. Only strings are remembered, because other values can change.
+   * Serialized form of large strings. A checkpoint often contains a string that a write has just stored. With this
+   * cache, the string is not serialized again. Only strings are cached, because other values can change.
    */
   readonly strings: Map<string, DumpedFile>;
   /**
@@ -101,8 +101,8 @@ const PAGE = 100;
  */
 const INLINE_BYTES = 4 * 1024;
 /**
- * Maximum size in bytes of a new value below the first line of its checkpoint, so that a checkpoint is one request. The
- * value gets its own file as soon as a second checkpoint has it.
+ * A new large value of up to this size in bytes is stored in its checkpoint's file, below the first line, so that most
+ * checkpoints are one request. The value gets its own file as soon as a second checkpoint has it.
  */
 const BELOW_BYTES = 256 * 1024;
 const NEWLINE = 10;
@@ -115,7 +115,8 @@ const MAX_RECENT = 256;
  *   larger new values. The names sort newest first.
  * - `<thread>/v/<namespace>/<hash>`: a large value that several checkpoints and writes share.
  * - `<thread>/w/<namespace>/<checkpoint>/<task>/<index>`: the pending writes of a task.
- * A checkpoint is written after its large values, in one step, so it exists with all of them or not at all.
+ * A checkpoint's file is written after the files of its large values, and in one step. So a checkpoint exists with all
+ * its values or not at all.
  */
 export class CheckpointFiles {
   readonly #space: FileSpace;
@@ -146,8 +147,8 @@ export class CheckpointFiles {
 
   /**
    * Yields the checkpoints of one thread or of all threads in pages, newest first within a namespace. `limit` is the
-   * number of checkpoints that the caller needs. `before` is the id of a checkpoint: if `namespace` is given, only older
-   * checkpoints come.
+   * number of checkpoints that the caller needs. `before` is the id of a checkpoint: only older checkpoints are
+   * yielded. Without `namespace`, `before` is ignored.
    */
   async *pages(
     thread?: string,
@@ -516,8 +517,9 @@ export class CheckpointFiles {
   }
 
   /**
-   * Serializes a value. Adds the file of a large value to `files`. With `mayBeBelow`, returns a value of up to
-   * `BELOW_BYTES` as bytes if it has no file yet.
+   * Serializes a value. Adds the file of a large value to `files`. With `mayBeBelow`, a value of up to `BELOW_BYTES`
+   * that has no file yet is returned as bytes. The caller stores these bytes in the checkpoint's own file, below the
+   * first line.
    */
   async #dumpValue(
     value: unknown,

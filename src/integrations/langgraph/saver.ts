@@ -191,8 +191,8 @@ function missing(doing: string, field: string): RelayError {
 }
 
 /**
- * Keeps the newest checkpoint of each namespace of a thread and its needed ancestors: a channel stored as changes is
- * computed from them, back to its last full value. Deletes the other checkpoints.
+ * Keeps the newest checkpoint of each namespace of a thread, and the ancestors that it needs. Deletes the other
+ * checkpoints. Ancestors are needed to compute the channels that are stored as changes, back to their last full value.
  */
 async function keepLatest(files: CheckpointFiles, thread: string): Promise<void> {
   const found: Stored[] = [];
@@ -206,7 +206,7 @@ async function keepLatest(files: CheckpointFiles, thread: string): Promise<void>
 
 /**
  * Returns the newest checkpoint and the ancestors from which its channels are computed. `stored` is sorted newest
- * first. Stops at a missing ancestor, because older ones are then useless.
+ * first. Stops at a missing ancestor, because older ancestors are then useless.
  */
 async function neededFor(stored: readonly Stored[], files: CheckpointFiles): Promise<Set<Stored>> {
   const byId = new Map(stored.map((each) => [each.id, each]));

@@ -36,9 +36,8 @@ type LargeResultProcessor = Processor<'contextrelay-large-results'> &
   Required<Pick<Processor, 'processLLMRequest'>>;
 
 /**
- * Processor for `inputProcessors` of an agent. Replaces tool results that are too large for the prompt by
- * pointers. The memory keeps the full results. Give the agent the tool `pull_context` of `contextRelayTools`,
- * so that it can read what it needs.
+ * Processor for `inputProcessors` of an agent. Replaces large tool results with pointers. The memory keeps the full
+ * results. Give the agent the tool `pull_context` of `contextRelayTools`, so that it can read what it needs.
  */
 export function largeResultProcessor(
   relay: ContextRelay,

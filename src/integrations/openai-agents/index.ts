@@ -39,8 +39,8 @@ export function contextRelayTools(
 type ResultItem = Extract<AgentInputItem, { type: 'function_call_result' }>;
 
 /**
- * Filter for `callModelInputFilter` of a runner or a run. Replaces tool results that are too large for the prompt by
- * pointers. Give the agent `pull_context` of `contextRelayTools`, so that it can read what it needs.
+ * Filter for `callModelInputFilter` of a runner or a run. Replaces large tool results with pointers. Give the agent
+ * `pull_context` of `contextRelayTools`, so that it can read what it needs.
  */
 export function largeResultFilter(
   relay: ContextRelay,
