@@ -2,9 +2,10 @@ import { writeFileSync } from 'node:fs';
 import { isMainThread } from 'node:worker_threads';
 
 /**
- * Node loads this file into a server before it starts. It samples the event loop every 5 ms and writes the largest
- * CPU time between two samples, in ms, to the file BENCH_LOOP_FIGURES. This CPU time is at most 5 ms more
- * than the time for which one task blocked all others. Wall time would include the time of other processes.
+ * Node loads this file before a server starts. The file samples the event loop every 5 ms and writes the largest CPU
+ * time between two samples, in ms, to the path in the environment variable BENCH_LOOP_FIGURES. This is the longest time
+ * for which one task blocked the event loop, up to 5 ms too high. CPU time is measured, because wall time would include
+ * the time of other processes.
  */
 
 const SAMPLE_MS = 5;

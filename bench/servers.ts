@@ -55,7 +55,7 @@ export async function startRedis(): Promise<Server | null> {
   );
 }
 
-/** Creates a folder in the clone, because /tmp is in memory on many machines, where fsync costs nothing. */
+/** Creates a folder in the clone, because on many machines /tmp is in memory and fsync costs nothing there. */
 export function benchFolder(): string {
   const parent = join(ROOT, 'node_modules', '.cache');
   mkdirSync(parent, { recursive: true });

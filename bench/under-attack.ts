@@ -43,8 +43,8 @@ export function healthUnder({ detail, budgetMb, budgetSliceMs, prepare }: Attack
 }
 
 /**
- * Calls `work` with a new relay, and with a function that returns the largest CPU time in ms of one task on its event
- * loop so far.
+ * Starts a relay and passes it to `work`. `work` also gets a function that returns the largest CPU time in ms that one
+ * task has taken so far on the relay's event loop.
  */
 export async function withWatchedRelay<T>(
   work: (relay: Server, longestSlice: () => number) => Promise<T>,

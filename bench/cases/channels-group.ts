@@ -8,8 +8,8 @@ const JOBS = 400;
 const MEMBERS = 8;
 
 /**
- * Compares jobs of a group with publishing. A claim, an ack and a publish are one durable write each, so a job costs two
- * writes and a publish one.
+ * Compares jobs of a group with publishing. A job costs two durable writes, a claim and an ack. A publish costs one
+ * durable write.
  */
 export default {
   name: 'channels-group',

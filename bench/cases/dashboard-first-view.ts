@@ -48,8 +48,8 @@ export default {
 } satisfies Bench;
 
 /**
- * Counts the tasks of a page that take more than 50 ms, while the page of a channel opens and while it shows many
- * messages. A person who types notices such a delay. Returns the counts as a sentence.
+ * Opens the page of a channel, then publishes many messages to the channel. In both phases, counts the tasks of the
+ * page that take more than 50 ms, because a person who types notices such a delay. Returns the counts as a sentence.
  */
 async function longTasks(
   browser: Awaited<ReturnType<typeof openBrowser>>,

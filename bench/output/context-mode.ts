@@ -16,9 +16,9 @@ const CALL_MS = 30_000;
 export interface ContextModeAnswers {
   /** Answer of `ctx_execute` without a question. */
   readonly blind: string;
-  /** Answers of `ctx_execute` that got a question as its `intent`, one per question. */
+  /** Answers of `ctx_execute` with a question as `intent`, one per question. */
   readonly intents: readonly string[];
-  /** Answers of `ctx_search` that got a question as its query, one per question. */
+  /** Answers of `ctx_search` to the questions, one per question. */
   readonly searches: readonly string[];
 }
 

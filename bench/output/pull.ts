@@ -15,11 +15,11 @@ const CONTEXT_LINES = 3;
 const PULLED_LINES = 120;
 
 /**
- * Chooses the pull that a reader would make who sees the question and the excerpt, but not the answer:
+ * Chooses what a reader would pull after seeing the question and the excerpt, but not the answer:
  *
  * 1. If the question contains names (with a digit, a capital inside, or one of `._/-=`), grep for them.
- * 2. Otherwise grep for its words that are not common in the excerpt, in any inflection. If all words are common, grep for
- *    the rarest.
+ * 2. Otherwise grep for the words of the question that are not common in the excerpt, in any inflection. If all words
+ *    are common, grep for the rarest.
  * 3. Without words, pull omitted lines: the end of the last range if the question asks for the end, otherwise the start of
  *    the first range.
  */

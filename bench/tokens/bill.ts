@@ -20,8 +20,8 @@ export interface Line {
   readonly answerable: number;
   readonly answered: number;
   /**
-   * Number of tokens shown to the model, each text counted once: by the relay (`tokens`), and by another tokenizer
-   * (`second`).
+   * Number of tokens shown to the model, each text counted once. `tokens` is the relay's count, `second` the count of
+   * another tokenizer.
    */
   readonly tokens: number;
   readonly second: number;

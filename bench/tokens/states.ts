@@ -38,7 +38,10 @@ const words = (text: string) => text.split(' ');
 const itemValue = (item: PatchOp) => (item as { value: JsonObject }).value;
 const keyOf = (item: PatchOp) => itemValue(item).key;
 
-/** Inserts the later items evenly into the last 40 % of the items, but a correction always after the fact that it corrects. */
+/**
+ * Inserts the later items evenly into the last 40 % of the items. A correction is always inserted after the fact that
+ * it corrects.
+ */
 function spread(items: readonly PatchOp[], later: readonly PatchOp[]): PatchOp[] {
   const all = [...items];
   const from = Math.floor(items.length * 0.6);
