@@ -68,8 +68,8 @@ function remoteAgent(client: Client, card: AgentCard, send: typeof fetch, relay?
 
     async run(task) {
       if (!card.capabilities?.streaming) {
-        // Ask for an answer at once, without waiting for the end of the task. Then its id is known, and the
-        // task can be canceled.
+        // Ask for an answer at once, without waiting for the end of the task. Then the id of the task is
+        // known, and the task can be canceled.
         let answer = await ask(task, true);
         while (answer.task_id !== null && !isFinal(answer.state)) {
           task.onState?.(answer);

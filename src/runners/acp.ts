@@ -203,8 +203,8 @@ class AcpProcess {
     try {
       return await Promise.race([answer, gone, late]);
     } catch (error) {
-      // If the process has ended, a broken pipe is often noticed first. So wait a moment for its end, which
-      // gives a better error.
+      // When the process ends, a broken pipe is often noticed before the end. So wait a moment for the end,
+      // because it gives a better error.
       if (!isRelayError(error)) await Promise.race([this.ended, pause(200)]);
       if (!isRelayError(error) && this.#why !== null)
         throw new RelayError('agent_gone', { what: this.#why }, error);

@@ -139,8 +139,8 @@ async function failureOf(response: Response, connection: Connection, withTools: 
   const aboutTools = /\btools?\b|\btool_|function.call/i.test(String(message));
   if (withTools && aboutTools && ![401, 403, 429].includes(status))
     return new RelayError('tools_refused', { provider, model, what });
-  // Recognize an unknown model. OpenAI answers `model_not_found`, even if only this account may not use the
-  // model. Other providers answer 404 and name the model.
+  // Recognize an unknown model. OpenAI answers `model_not_found` also for a model that exists but that this
+  // account may not use. Other providers answer 404 and name the model.
   if (code === 'model_not_found' || (status === 404 && String(message).includes(model)))
     return new RelayError('model_unknown', { provider, model, what, list: models });
   if (status === 401 || status === 403)

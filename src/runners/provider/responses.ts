@@ -28,8 +28,8 @@ interface Item {
 }
 
 /**
- * Matches models with reasoning. A request for encrypted reasoning is only sent to them, because other models
- * reject it.
+ * Matches models with reasoning. Only these models are asked for encrypted reasoning, because other models reject
+ * such a request.
  */
 const THINKING = /^(?:o\d|gpt-[5-9])(?!.*chat)/;
 

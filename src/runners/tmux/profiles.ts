@@ -7,7 +7,7 @@ import { type JsonObject, jsonObjectIn } from '../../base/json.ts';
 
 /**
  * How to recognize a coding agent in a terminal, and whether it works, waits for input or asks a person.
- * Profiles are plain data, so `agents.json` in the relay's home can add some by name. Patterns are regular
+ * Profiles are plain data, so `agents.json` in the relay's home can add profiles by name. Patterns are regular
  * expressions for the terminal's title and for its screen. Trailing blank lines are removed before, so `$` is
  * the end of the screen.
  */
@@ -218,11 +218,6 @@ export function findAgent(
   return found ? compileProfile(...found) : compileProfile('other', profiles.other ?? {});
 }
 
-/**
- * Claude Code writes the state of each session to the file `sessions/<pid>.json` in its folder. When the
- * session ends, it deletes the file.
- */
-
 type Environment = { readonly [name: string]: string | undefined };
 
 const STATES: { readonly [status: string]: AgentStatus['state'] } = {
@@ -231,7 +226,11 @@ const STATES: { readonly [status: string]: AgentStatus['state'] } = {
   waiting: 'asks',
 };
 
-/** Returns the path of the status file of the session on this terminal. Returns null if there is none. */
+/**
+ * Returns the path of the status file of the Claude Code session on this terminal, or null if there is none.
+ * Claude Code writes the state of each session to the file `sessions/<pid>.json` in its folder, and deletes the
+ * file when the session ends.
+ */
 export async function claudeStatusFile(tty: string, env: Environment): Promise<string | null> {
   const folder = env.CLAUDE_CONFIG_DIR || join(homedir(), '.claude');
   for (const pid of await processesOn(tty)) {

@@ -3,13 +3,13 @@ import { readOutcome } from '../../client/bridge/outcome.ts';
 /** Functions that read the screen of any program. */
 
 /**
- * Number of characters at the end of a prompt by which it is found on the screen. These characters are
+ * Number of characters at the end of a prompt that are searched for on the screen to find the prompt. They are
  * unique, because a prompt ends with the id of its task.
  */
 const MARK_CHARS = 40;
 /**
- * Number of characters of a second mark, by which a prompt is found too. Agents often repeat the last line of
- * a prompt, so this mark must be longer than that line.
+ * Number of characters of a longer mark, which is searched for first. Agents often repeat the last line of a
+ * prompt, so this mark must be longer than that line.
  */
 const SURE_CHARS = 120;
 
@@ -38,9 +38,9 @@ export interface ScreenText {
 
 /**
  * Returns the output of the program since the text was pasted. If the pasted text is still visible, the
- * output starts after its first new occurrence: later ones may be repetitions by the agent. If it has
- * scrolled out of view, the output starts after its last occurrence in the history, because repainting leaves
- * several copies. If this output has no outcome block, an earlier start is tried.
+ * output starts after its first new occurrence: later ones may be repetitions by the agent. If the
+ * pasted text has scrolled out of view, the output starts after its last occurrence in the history, because
+ * repainting leaves several copies. If this output has no outcome block, an earlier start is tried.
  */
 export function outputAfter(now: ScreenText, text: string, before: ScreenText): string {
   const pasted = squeezed(text);

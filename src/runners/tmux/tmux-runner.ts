@@ -293,8 +293,8 @@ export class TmuxRunner implements Runner {
 }
 
 /**
- * Adds the profiles of agents.json to the built-in profiles. If both have a profile with one name, its
- * missing fields come from the built-in profile, so that older files get newer fields.
+ * Adds the profiles of agents.json to the built-in profiles. If a profile in agents.json has the name of a
+ * built-in profile, its missing fields come from the built-in profile. So an older agents.json gets newer fields.
  */
 function withOwnProfiles(own: NonNullable<TmuxOptions['profiles']>): typeof PROFILES {
   const merged = Object.entries(own).map(([name, profile]) => [
@@ -305,8 +305,8 @@ function withOwnProfiles(own: NonNullable<TmuxOptions['profiles']>): typeof PROF
 }
 
 /**
- * Returns a target that matches only this session name. Without it, tmux would choose `workshop` if there is
- * no `work`.
+ * Returns a target that matches only this session name. For `work`, tmux would otherwise choose the session
+ * `workshop` if there is no session `work`.
  */
 function exactly(target: string): string {
   if (/^[%@$=]/.test(target)) return target;

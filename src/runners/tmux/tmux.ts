@@ -15,9 +15,13 @@ export class Tmux {
   }
 
   /**
-   * Returns the state of a pane: its id (such as `%3`, which stays the same when windows move), the
-   * foreground program, the cursor position (which changes with Enter even if nothing is displayed), whether
-   * someone is scrolling in it (scrolling would take the keys that are sent), and its terminal device.
+   * Returns the state of a pane:
+   * - `id`, such as `%3`. It stays the same when windows move.
+   * - `dead`: true if the program of the pane has ended.
+   * - `inMode`: true if someone is scrolling in the pane. Then tmux would not pass the keys to the program.
+   * - `cursor`: the cursor position. It changes with Enter even if nothing is displayed.
+   * - `tty`: the terminal device.
+   * - `command`: the foreground program.
    */
   async pane(target: string) {
     const format =
@@ -29,7 +33,7 @@ export class Tmux {
     return { id, dead: dead === '1', inMode: inMode !== '0', cursor, tty, command: command.join(' ') };
   }
 
-  /** Says that a target does not exist, and lists the targets that do. */
+  /** Returns a text that says that a target does not exist and lists the existing panes. */
   async #noTarget(target: string): Promise<string> {
     const format = '#{session_name}:#{window_index}.#{pane_index} (#{pane_current_command})';
     const panes = await this.#run(['list-panes', '-a', '-F', format]).catch(() => '');
