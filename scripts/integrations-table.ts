@@ -1,7 +1,9 @@
 /**
- * Measures the integrations and fills the table in docs/integrations/README.md: the framework's version in the tests, the
- * size of what the page's command installs, and the tokens of agent B's prompt when agent A hands it a result of 60 KB,
- * pasted and as a pointer. The tokens come from runs of the real frameworks with a fake model.
+ * Measures the integrations and fills three columns of the table in docs/integrations/README.md:
+ * - the version of the framework in the tests
+ * - the size of the packages that the command on the page installs
+ * - the tokens of agent B's prompt when agent A hands over a result of 60 KB, pasted and as a pointer. They come from
+ *   runs of the real frameworks with a fake model.
  *
  * node scripts/integrations-table.ts           runs everything; it takes about an hour
  * node scripts/integrations-table.ts FILE      takes the measurements from a file that earlier runs wrote with

@@ -1,6 +1,6 @@
 /**
  * `npm start`: runs the built command line, and stops it when npm is stopped. npm sends its signal only to the shell that
- * it started, and many shells exit without passing it on. So this script detects that its parent process has changed.
+ * it started, and many shells exit without passing it on. So this script stops when its parent process changes.
  * Otherwise the server would keep running and occupy the port.
  */
 import { spawn } from 'node:child_process';

@@ -84,8 +84,8 @@ function spawnFile(file: string, timeoutMs: number, eventsPath: string, running:
   const env: NodeJS.ProcessEnv = { ...process.env, RELAY_TEST_EVENTS: eventsPath };
   // Many tests start the command line from its sources. A cache of compiled code makes a start four times as fast.
   env.NODE_COMPILE_CACHE ??= resolve('node_modules', '.cache', 'compile');
-  // NODE_TEST_CONTEXT is set if this code runs inside a test. With it, the child would send its results to that test's
-  // runner, which does not read them.
+  // NODE_TEST_CONTEXT is set if this code runs inside a test. Remove it: with this variable, the child would send its
+  // results to the runner of that test, which does not read them.
   delete env.NODE_TEST_CONTEXT;
   const flags = [`--test-reporter=${REPORTER}`, '--test-reporter-destination=stdout', '--enable-source-maps'];
   return new Promise((answer) => {

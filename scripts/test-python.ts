@@ -59,7 +59,7 @@ interface Environment {
   readonly instead?: string;
   /**
    * Documentation pages whose examples run before `packages` are installed. If the environment has one extra, the first
-   * page must contain the `pip install` command of that extra, and the extra is installed with it.
+   * page must contain the `pip install` command of that extra. The extra is installed as this command says.
    */
   readonly pages?: readonly Page[];
   /** Files whose types are checked together with the examples. If absent, no types are checked. */
@@ -247,8 +247,9 @@ function requirements(extra: string): string[] {
 }
 
 /**
- * If HAND_OVER_FILE is set, appends the version of an extra's framework to this file, and with the newest version the
- * size of the environment. scripts/integrations-table.ts reads the file.
+ * Appends a measurement to the file that the environment variable HAND_OVER_FILE names, if it is set. The measurement
+ * contains the version of the extra's framework. For the newest version, it also contains the size of the environment.
+ * scripts/integrations-table.ts reads the file.
  */
 function measure(uv: string, venv: string, { extras, oldest }: Environment): void {
   const [file, extra] = [process.env.HAND_OVER_FILE, extras[0]];
@@ -330,7 +331,7 @@ function pytestCounts(output: string): typeof totals | null {
   };
 }
 
-/** The environments of an extra: with its newest and with its oldest versions. */
+/** Returns two environments of an extra: one with the newest and one with the oldest allowed versions. */
 function extra(
   name: string,
   o: {

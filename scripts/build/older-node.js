@@ -5,8 +5,9 @@ import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
 /**
- * Starts the command on another Node if one is installed, and returns true. Then this process must not run the command
- * too. Otherwise adds the missing functions to this Node and returns false, or exits if this Node is too old.
+ * If another Node is installed, starts the command on that Node and returns true. The caller must then not run the
+ * command again. If no other Node is installed, adds the missing functions to this Node and returns false. Exits if
+ * this Node is too old.
  */
 export async function handedOver() {
   const node = await findNode();

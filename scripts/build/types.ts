@@ -63,7 +63,7 @@ class PlainTypes {
         if (!(symbol.flags & (SymbolFlags.Interface | SymbolFlags.TypeAlias))) continue;
         const type = project.checker.getDeclaredTypeOfSymbol(symbol);
         this.#exported.set(symbol.name, { path, symbol, type });
-        // Register the base types: the compiler gives a nested field the base type of an interface, not the interface.
+        // Register the base types, because a nested field has the base type of an interface, not the interface itself.
         for (const shape of type.getBaseTypes() ?? []) this.#shapes.set(shape.id, symbol.name);
         // Register only unions of text values, because for `string | number` a name would be less clear than the union.
         const text = this.#text(type);

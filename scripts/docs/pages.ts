@@ -118,8 +118,8 @@ export function slug(text: string): string {
 }
 
 /**
- * Converts the target of a link in Markdown: a link to another page becomes its HTML path, a link to any other file of the
- * repository gets the prefix `REPOSITORY`.
+ * Converts the target of a link in Markdown. The target of a link to another page becomes the HTML path of that page. A
+ * link to any other file of the repository gets the prefix `REPOSITORY`. External links do not change.
  */
 function target(source: string, to: string, all: ReadonlySet<string>): string {
   if (/^(?:https?:|mailto:|#)/.test(to)) return to;
