@@ -46,8 +46,8 @@ export function loadConfig(env: Environment, flags: { home?: string; url?: strin
       timeoutMs: options.model_timeout * 1000,
     },
     /**
-     * URL of the server to use instead of the local store, or null. `relay tee` uses it only if it comes from --url, and
-     * `relay mcp wrap` never, so that outputs do not leave this machine because of CONTEXTRELAY_URL.
+     * URL of the server to use instead of the local store, or null. `relay tee` uses it only if it comes from --url,
+     * and `relay mcp wrap` never uses it. Otherwise CONTEXTRELAY_URL could send outputs to another machine.
      */
     remote: remoteUrl(flags.url, env.CONTEXTRELAY_URL),
     apiKey: env.CONTEXTRELAY_API_KEY || null,

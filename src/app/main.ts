@@ -28,8 +28,8 @@ export async function runMain(argv: readonly string[] = process.argv.slice(2)): 
 }
 
 /**
- * Returns the services for commands. They read files and load modules only when a command needs them, so that
- * short commands stay fast, and `version` and `doctor` work with a broken configuration.
+ * Returns the services for commands. A service reads files and loads modules only when a command needs them. So short
+ * commands stay fast, and `version` and `doctor` work with a broken configuration.
  */
 export function makeHost(globals: Globals, env: Environment, warn?: Warn): Host {
   let known: Config | null = null;

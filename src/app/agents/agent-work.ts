@@ -122,9 +122,9 @@ function answerCache(records: Records, env: Env): AnswerCache {
 }
 
 /**
- * Returns the identity of this process for the leases of runs, and a check whether the process of another
- * lease is alive. The check works only with a local store and on the same host: two client machines of a
- * server may have the same host name.
+ * Returns the identity of this process for the leases of runs, and a check whether the process of another lease is
+ * alive. The check works only with a local store and on the same host. With a server the result is unknown, because
+ * two of its client machines may have the same host name.
  */
 function pipelineWorker(remote: string | null): Worker {
   const host = hostname();

@@ -19,8 +19,8 @@ import { findRoute, isWatched, settleSent } from './wake.ts';
 const WARNED_MAX = 100;
 
 /**
- * Registers a session with the relay, or updates its state. A hook of the session calls this function. Messages that
- * the prompt contains are marked as shown: they arrived by another route than a hook.
+ * Registers a session with the relay, or updates its state. A hook of the session calls this function. Messages in
+ * the prompt are marked as shown, because they arrived by another route than a hook.
  */
 export async function attend(hooked: HookedSession, host: Host, env: Environment): Promise<Attendance> {
   const { client, session, folder, transcript } = hooked;
@@ -135,8 +135,9 @@ function derivedName(client: string, folder: string): string {
 const namesFile = (home: string) => join(home, 'agent-names.json');
 
 /**
- * Returns the name that `relay install --agent` stored for a client in a folder, in the nearest of its parent folders or
- * in all folders of the user. Returns null if there is none.
+ * Returns the agent name that `relay install --agent` stored for a client. A name for the folder comes first, then
+ * names for its parent folders, the nearest first, then a name for all folders of the user. Returns null if there is
+ * none.
  */
 function chosenName(home: string, client: string, folder: string): string | null {
   const names = readJsonFile(namesFile(home)) ?? {};

@@ -23,7 +23,7 @@ interface BriefSource {
 
 /**
  * Checks whether sessions of a client get the brief twice: from a plugin and from `relay install`, or from an
- * installation for the user and one for the folder. Returns the problem and its fix, or null.
+ * installation for the user and an installation for the folder. Returns the problem and its fix, or null.
  */
 export async function repeatedBrief(
   client: Client,

@@ -256,7 +256,7 @@ function firstWord(line: string): string {
   return quoted?.replace(/\\(.)/g, '$1') ?? bare ?? '';
 }
 
-/** Maximum number of characters printed of another program's command. */
+/** Maximum number of characters to print from a command of another program. */
 const COMMAND_CHARS = 80;
 
 /** Lists the hooks and MCP servers of other programs in the files with our entries. They are never run. */
@@ -334,7 +334,7 @@ function serversAt(path: readonly string[], value: JsonObject): JsonObject {
 }
 
 /**
- * Environment variables that Codex passes to every MCP server. It passes others only if the server's entry
+ * Environment variables that Codex passes to every MCP server. It passes other variables only if the server's entry
  * names them.
  */
 const CODEX_GIVES =
@@ -345,8 +345,8 @@ const CODEX_GIVES =
 const GEMINI_KEEPS = /TOKEN|SECRET|PASSWORD|PASSWD|KEY|AUTH|CREDENTIAL|CREDS|PRIVATE|CERT/i;
 
 /**
- * Returns the variables that select a relay and that hooks of a client get, but its MCP server does not. The
- * hooks and the server would then use different relays.
+ * Returns the relay variables that the hooks of a client get but its MCP server does not get. These variables select
+ * a relay, so the hooks and the server would use different relays.
  */
 function lostVariables(client: Client, server: JsonObject, env: Environment): string[] {
   const named = Array.isArray(server.env_vars) ? server.env_vars : [];

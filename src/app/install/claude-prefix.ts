@@ -1,6 +1,6 @@
 import { type Launcher, shellLine } from './launcher.ts';
 
-/** Begins a file that relay wrote, to recognize it later. */
+/** Text near the start of each file that relay writes. Later runs recognize the file by this text. */
 export const MARK = 'Written by "relay install';
 
 /**

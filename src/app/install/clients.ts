@@ -252,7 +252,7 @@ function hooksEntry(client: HookClient, launcher: Launcher, { platform }: Places
     const gemini = { name: `relay ${name}`, ...handler, timeout: HOOK_SECONDS * 1000 };
     return [name, { event, matcher, handler: client === 'gemini' ? gemini : handler }];
   });
-  // Omit `wait` on Windows, where a hook line cannot convert its exit code to the one that wakes a session.
+  // Omit `wait` on Windows, where a hook line cannot convert its exit code to the code that wakes a session.
   const installed = hooks.filter(([name]) => name !== 'wait' || platform !== 'win32');
   return { kind: 'hooks', client, hooks: Object.fromEntries(installed), ...FLAT[client] };
 }

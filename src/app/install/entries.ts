@@ -19,9 +19,7 @@ interface HooksEntry {
   readonly hooks: { readonly [name: string]: OurHook };
 }
 
-/**
- * One of our hooks: the client's event, a pattern for the tools for which it runs, and the handler to write.
- */
+/** One of our hooks: the client's event, a pattern that selects tools, and the handler to write. */
 export interface OurHook {
   readonly event: string;
   readonly matcher?: string;

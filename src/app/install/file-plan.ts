@@ -200,8 +200,8 @@ export class Receipts {
   }
 
   /**
-   * Called if a folder that we created is not empty yet. Records the folder in the receipt of another of our files in
-   * the folder, so that removing that file also removes the folder.
+   * Called if a folder that we created still contains files. Records the folder in the receipt of one of our files in
+   * it. Removing that file then also removes the folder.
    */
   async passOn(folder: string): Promise<void> {
     for (const name of await readdir(this.#folder).catch(() => [])) {

@@ -88,7 +88,7 @@ export const HOOK_ENDS = [FAILS_OPEN, WAKES];
 
 /**
  * Returns the command line of a hook. If the program is missing, the line prints nothing and exits with 0, because
- * Gemini CLI takes other exit codes with output as a refusal. The line unsets BUN_BE_BUN, which would turn our
+ * Gemini CLI treats output with another exit code as a refusal. The line unsets BUN_BE_BUN, which would turn our
  * executable into Bun itself. On Windows the line is only the bare command: cmd.exe and PowerShell share no syntax
  * for the rest.
  */

@@ -6,9 +6,9 @@ export function isOurPlugin(text: string): boolean {
 }
 
 /**
- * Returns our plugin for OpenCode, where hooks cannot be commands. The plugin runs `relay hook opencode
- * EVENT` and adds the brief to the system prompt, new messages to the prompt, and claims of other agents to
- * the result of an edit. It sends messages that wait for an idle session as a prompt. If the program is
+ * Returns our plugin for OpenCode, where hooks cannot be commands. The plugin runs `relay hook opencode EVENT`. It
+ * adds the brief to the system prompt, and new messages to the prompt. It also adds claims of other agents to the
+ * result of an edit. If messages wait for an idle session, the plugin sends them as a prompt. If the program is
  * missing or fails, the plugin adds nothing.
  */
 export function opencodePlugin({ command, args }: Pick<Launcher, 'command' | 'args'>): string {
@@ -60,7 +60,7 @@ export const ContextRelay = async ({ client, directory, serverUrl }) => {
   const wake = async (sessionID) => {
     if (waking.has(sessionID)) return;
     waking.add(sessionID);
-    // Each call takes messages, and confirms those of the call before.
+    // Each call takes messages and confirms the messages that the previous call took.
     for (let prompt = '', tries = 0; tries < 5; tries++) {
       const answer = await hook('wake', directory, sessionID, { prompt, busy: busy.has(sessionID) });
       const text = answer.additionalContext;

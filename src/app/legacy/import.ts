@@ -137,7 +137,7 @@ class ThreadReader {
     }
     const { versions, misfit } = versionsOf(source.states(), created, refs, notes);
     const state = join(path, 'state.json');
-    // If our state cannot hold a part of the old one, keep the whole old file as an artifact.
+    // If our state cannot hold a part of the old state, keep the whole old file as an artifact.
     if (misfit && isHere(state)) {
       const name = 'legacy-state.json';
       notes.push(`the old state.json is kept as the artifact ${name}`);

@@ -119,7 +119,7 @@ function eventOf(fields: JsonObject & { timestamp: string }) {
 const parse = (json: string): Json => orElse(() => JSON.parse(json), json);
 
 /**
- * Returns whether a path exists without symbolic links. The home may come from someone else, so links in it
+ * Returns whether a path exists and contains no symbolic links. The home may come from someone else, so links in it
  * are not followed.
  */
 export function isHere(path: string): boolean {

@@ -103,9 +103,9 @@ function stampOf({ updated_at, metrics }: JsonObject, created: string): LegacyVe
 type ConversionNotes = { left: string[]; emptied: boolean };
 
 /**
- * Converts the state of a Go relay. `content` has all lists, and the summary if there is one. `left` names
- * what could not be converted unchanged. `emptied` is true if a null or empty text, which Go writes and we
- * omit, was dropped. `refs` maps replaced artifact refs to new ones.
+ * Converts the state of a Go relay. `content` has all lists, and the summary if there is one. `left` names what could
+ * not be converted unchanged. `emptied` is true if a null or an empty text was dropped: Go writes such values, and we
+ * omit them. `refs` maps replaced artifact refs to new ones.
  */
 export function takeOverState(state: JsonObject, refs: ReadonlyMap<string, string>) {
   const report: ConversionNotes = { left: [], emptied: false };

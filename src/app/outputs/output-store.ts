@@ -18,7 +18,10 @@ import { Spool } from './spool.ts';
 const TTL_S = OUTPUT_TTL_MS / 1000;
 /** Extra lifetime of parts in seconds: a part must outlive the pointer that lists it. */
 const PART_EXTRA_S = 3600;
-/** A part ends at a line end if there is one in this number of bytes before the maximum size of a part. */
+/**
+ * Number of bytes, before the maximum size of a part, that are searched for a line end. If there is a line end, the
+ * part ends there.
+ */
 const LOOK_BYTES = 64 * 1024;
 const LINE_FEED = 0x0a;
 

@@ -27,8 +27,8 @@ const HEADER_BYTES = 1024;
 const READ_BYTES = 256 * 1024;
 
 /**
- * File in the home with the output of a running command. Its header names the process that writes it. If this process
- * is killed, the next command that lists or stores outputs stores the output.
+ * File in the home with the output of a running command. Its header names the process that writes the file. If that
+ * process is killed, the next command that lists or stores outputs stores this output too.
  */
 export class Spool {
   readonly header: Header;
@@ -132,8 +132,8 @@ function notePath(home: string, pipe: string): string {
 }
 
 /**
- * Records that a pipe gets pulled or excerpted text, so that `relay tee` at its other end does not shorten
- * the text again.
+ * Records that pulled or excerpted text goes into a pipe. Without the record, `relay tee` at the other end of the
+ * pipe would shorten the text again.
  */
 export function notePulled(home: string, pipe: string | null): void {
   try {

@@ -29,7 +29,7 @@ export async function tee(io: Io, o: TeeOptions, { home, isRemote, open }: TeePa
   const { stdin, env, interactive: live } = io;
   const stdout = io.stdout.raw ?? io.stdout;
   const [program, ...args] = command;
-  // True if another `relay tee` reads our standard output: it makes the excerpt.
+  // True if another `relay tee` reads our standard output. The other `relay tee` then makes the excerpt.
   const isNested = env.RELAY_TEE !== undefined && env.RELAY_TEE === pipeId(1);
   if (isNested && program !== undefined)
     return (await runInForeground({ command: program, args }, { env, terminal: true })).code;

@@ -109,7 +109,7 @@ export function projectFiles(folder: string, o: ProjectOptions = {}): ProjectFil
           }
         }).catch(cannotWrite(folder));
       });
-      // The caller of `turn` gets an error. For the queue it is ignored, so that the next `work` starts.
+      // The caller of `turn` gets the error. The queue ignores the error, so that the next `work` starts.
       queue = turn.catch(() => {});
       return turn;
     },
@@ -159,7 +159,7 @@ function firstBadByte(bytes: Uint8Array): { line: number; column: number } {
   return { line: sound.length, column: sound.at(-1)!.length + 1 };
 }
 
-/** Path of the .gitignore in our local folder. It spares users a change of the project's .gitignore. */
+/** Path of the .gitignore in our local folder. With this file, users need not change the project's .gitignore. */
 const IGNORE = `${LOCAL_FOLDER}/.gitignore`;
 
 async function makeLocalFolder(folder: string, ignore: string): Promise<void> {
@@ -199,7 +199,7 @@ function readPlace(setting: string): string {
   throw new RelayError('bad_file', { file: PLACE_FILE, what, line: 1, column: 1 });
 }
 
-/** Returns whether a relative path leads to a folder below the current one. */
+/** Returns whether a relative path leads to a folder below the current folder. */
 function isInside(path: string): boolean {
   const normal = posix.normalize(path.replaceAll('\\', '/'));
   return !isAbsolute(path) && !/^(?:\.\.?(?:\/|$)|[A-Za-z]:)/.test(normal);

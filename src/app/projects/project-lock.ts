@@ -6,9 +6,9 @@ import { processExists } from '../serve/pid-file.ts';
 import { readJsonFile, unique } from '../store/atomic-file.ts';
 
 /**
- * Runs `work` under a lock: a file that only one process can create. The file names its holder, so that
- * others notice a dead one. If a holder pauses too long, another process may take the lock. `held` throws in this
- * case.
+ * Runs `work` under a lock: a file that only one process can create. The file names the holder of the lock, so that
+ * other processes notice if the holder is dead. If a holder pauses too long, another process may take the lock.
+ * `held` throws in this case.
  */
 export async function withFileLock<T>(
   lock: string,
@@ -72,8 +72,8 @@ function isStale(lock: string, holder: Holder | null): boolean {
 }
 
 /**
- * Deletes the lock of a dead holder. Only one of several processes may do so, otherwise a slow one could
- * delete the new lock of a fast one. Returns false if another process is doing it.
+ * Deletes the lock of a dead holder. Only one of several processes may do so, otherwise a slow process could delete
+ * the new lock of a fast process. Returns false if another process is doing it.
  */
 function breakLock(lock: string, dead: Holder | null): boolean {
   const breaking = `${lock}.break`;

@@ -51,7 +51,7 @@ export interface GitOptions {
    * apply, as if the user had typed the command.
    */
   readonly asUser?: boolean;
-  /** Called when the process of the command has started. Some commands first need another one. */
+  /** Called when the process of the command has started. For some commands, another git process runs first. */
   readonly started?: () => void;
 }
 

@@ -95,8 +95,9 @@ function networkCards() {
 }
 
 /**
- * Returns the URLs with which other machines reach a server that listens on `host`, with protocol and port of
- * `url`: one for each address of this machine if it listens on all, none if it listens on loopback.
+ * Returns the URLs with which other machines reach a server that listens on `host`. The URLs have the protocol and
+ * the port of `url`. If the server listens on all addresses of this machine, there is one URL for each of them. If it
+ * listens on loopback, there is none.
  */
 export function reachableAt(host: string, url: string): string[] {
   if (isLoopback(host)) return [];
@@ -121,9 +122,9 @@ export function ownHosts(host: string): string[] {
 type Network = Pick<ServeOptions, 'host' | 'publicUrl' | 'trustProxy'>;
 
 /**
- * Returns the address at which other machines reach a server with these options, or null if only this machine
- * can. A public URL or a trusted proxy exposes even a server on loopback, because the proxy forwards requests
- * of other machines.
+ * Returns the address at which other machines reach a server with these options, or null if only this machine can
+ * reach it. A public URL or a trusted proxy exposes even a server on loopback, because the proxy forwards requests of
+ * other machines.
  */
 export function exposedAs(config: Pick<Config, 'public_url' | 'trusted_proxies'>, o: Network): string | null {
   const publicUrl = o.publicUrl ?? config.public_url;

@@ -114,7 +114,7 @@ interface QueueOptions {
   readonly name: string;
   /** Maximum number of queued rows. */
   readonly most: number;
-  /** Time in ms that a queued row waits for others, to share a request. */
+  /** Time in ms that a queued row waits for other rows, so that they share a request. */
   readonly afterMs?: number;
   readonly log: Log;
 }

@@ -87,7 +87,7 @@ export function webhookPost(o: { readonly loopback: boolean }): WebhookPost {
   };
 }
 
-/** Ignores an unknown host name: it may exist later, and each post checks it again. */
+/** Ignores an unknown host name: the host may exist later, and each post checks the name again. */
 function ignoreUnknownHost(error: NodeJS.ErrnoException): void {
   if (error.code !== 'ENOTFOUND' && error.code !== 'EAI_AGAIN') throw error;
 }
@@ -106,8 +106,8 @@ interface AddressGuard {
 }
 
 /**
- * Sends a request and returns the answer, without following redirects. Connects to the address that was
- * checked: a second DNS lookup could return another one.
+ * Sends a request and returns the answer, without following redirects. Connects to the address that was checked: a
+ * second DNS lookup could return another address.
  */
 async function guardedRequest(
   url: URL,

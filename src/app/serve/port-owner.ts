@@ -19,7 +19,7 @@ export async function portOwner(port: number): Promise<PortOwner | null> {
   return (process.platform === 'linux' ? ownerFromProc(port) : null) ?? (await ownerFromLsof(port));
 }
 
-/** Returns the first free port among the fifty from `from` on, or null if all are taken. */
+/** Returns the first free port among the 50 ports that start with `from`, or null if all are taken. */
 export async function nextFreePort(host: string, from: number): Promise<number | null> {
   for (let port = from; port < Math.min(from + 50, 65_536); port++) {
     if ((await tryPort(host, port)) === 'free') return port;
@@ -117,7 +117,7 @@ function isOwnTls(url: string): boolean {
   return /^https:\/\/(127(\.\d{1,3}){3}|localhost|\[::1\])(:\d+)?$/.test(url);
 }
 
-/** Sends a request, which contains no secret, without checking the server's certificate. */
+/** Sends a request without checking the server's certificate. The request contains no secret. */
 async function fetchUnverified(url: string, { signal }: { signal: AbortSignal }): Promise<Response> {
   const [{ get }, { text }] = await Promise.all([import('node:https'), import('node:stream/consumers')]);
   const response = await new Promise<IncomingMessage>((resolve, reject) => {

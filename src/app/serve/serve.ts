@@ -36,8 +36,8 @@ const TIMEOUTS = {
   requestMs: 300_000,
   idleMs: CONNECTION_IDLE_MS,
   /**
-   * Time in ms for which the server keeps an idle connection open. Clients close it earlier, so that the
-   * server never closes it while a request is on its way.
+   * Time in ms for which the server keeps an idle connection open. Clients close an idle connection earlier. So the
+   * server never closes a connection while a request is on its way.
    */
   keepAliveMs: 65_000,
   /** Interval in ms at which these timeouts are checked. */
@@ -48,8 +48,8 @@ const TCP_KEEP_ALIVE_MS = 30_000;
 const CONNECTIONS: ConnectionLimits = { total: 20_000, perAddress: 12_000 };
 const SWEEP_INTERVAL_MS = 60_000;
 /**
- * Time in ms between the start and the first sweep. With a long delay, a server that is killed again and
- * again would never sweep, and fill the disk.
+ * Time in ms between the start and the first sweep. With a long delay, a server that is killed again and again would
+ * never sweep, and its disk would fill up.
  */
 const FIRST_SWEEP_MS = 1_000;
 const CERTIFICATE_CHECK_MS = 60_000;
@@ -367,9 +367,9 @@ class Connections {
   }
 
   /**
-   * Counts the unfinished answers of a connection and aborts them when it ends. Node starts every request
-   * that has arrived, but tells only the current answer of the end of the connection. The others could follow
-   * a channel forever.
+   * Counts the unfinished answers of a connection and aborts them when it ends. Node starts every request that has
+   * arrived, but tells only the current answer that the connection has ended. Without an abort, the other answers
+   * could follow a channel forever.
    */
   #countAnswer(socket: Socket, response: ServerResponse): void {
     let answers = this.#answers.get(socket);
@@ -401,8 +401,8 @@ class Connections {
 }
 
 /**
- * Aborts an answer. An answer that waits for an earlier one has no socket yet that would make it emit `close`, so
- * this function emits `close`.
+ * Aborts an answer. An answer that waits for an earlier answer has no socket yet. Without a socket, `destroy` does
+ * not emit `close`, so this function emits it.
  */
 function abortAnswer(answer: ServerResponse): void {
   answer.destroy();

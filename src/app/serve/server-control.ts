@@ -51,8 +51,8 @@ function withStore(config: Config, { engine, engineFile, blobs }: ServeOptions):
 }
 
 /**
- * Returns the cluster of the server, or null if the store is in the home folder. `isKnown` is false if only a flag or
- * a variable has the login of the cluster, so that commands in other terminals cannot find the login.
+ * Returns the cluster of the server, or null if the store is in the home folder. `isKnown` is false if the login of
+ * the cluster is only in a flag or a variable. Commands in other terminals then cannot find the login.
  */
 function clusterOf({ engine, home }: Config, env: Environment): Cluster | null {
   if (engine === null) return null;

@@ -74,7 +74,7 @@ export const claudeReader: Reader = {
             });
         }
       } else if (type === 'attachment' && textIn(line, 'attachment', 'type') === 'queued_command') {
-        // A prompt that the user typed while the agent worked on an earlier one.
+        // A prompt that the user typed while the agent worked on an earlier prompt.
         const text = userWords(textIn(line, 'attachment', 'prompt'));
         if (text !== '') yield { ...base, who: 'user', text };
       } else if (typeof type !== 'string' || !KNOWN.has(type)) tally.skipped++;

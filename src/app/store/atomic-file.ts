@@ -18,10 +18,9 @@ import { type JsonObject, jsonObjectIn } from '../../base/json.ts';
 import { orElse } from '../../base/or-else.ts';
 
 /**
- * Replaces a file atomically: other processes see the old or the new content, even if this process crashes
- * and, with `flush` (the default), even if the machine crashes. The file keeps its mode. A symbolic link
- * keeps pointing to the file, which is replaced. `before` runs just before the replacement and can prevent it
- * by throwing.
+ * Replaces a file atomically: other processes see the old or the new content, even if this process crashes. With
+ * `flush` (the default), this is also true if the machine crashes. The file keeps its mode. A symbolic link keeps
+ * pointing to the file, which is replaced. `before` runs just before the replacement and can prevent it by throwing.
  */
 export async function writeAtomically(
   path: string,

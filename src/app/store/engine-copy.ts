@@ -21,8 +21,8 @@ import { type MovableEngine, StoreCopy } from './store-copy.ts';
 const FROZEN_MS = 30_000;
 const RENEW_MS = 10_000;
 /**
- * Duration in ms below which a pass is the last but one: little can have changed meanwhile, so the last pass,
- * which stops writes, will be short.
+ * If a pass takes less than this time, in ms, the next pass is the last one. Little can have changed during such a
+ * short pass. So the last pass, which stops writes, will be short too.
  */
 const SHORT_MS = 2_000;
 /** Maximum number of passes while other processes write to the source. */
@@ -127,8 +127,8 @@ export async function copyStore(from: OpenStore, to: OpenStore, report: CopyRepo
 }
 
 /**
- * Allows writes again to a store that was copied elsewhere. Returns the name of the store and, in `was`, the
- * target of the copy, or null if writes were not stopped.
+ * Allows writes again to a store that was copied elsewhere. Returns the name of the store. `was` is the target of the
+ * copy, or null if writes were not stopped.
  */
 export async function reopenEngine(
   place: string,
@@ -218,8 +218,8 @@ function itemsOf({ blobs, records, entries }: Usage): number {
 const SILENT = { step: () => {}, add: () => {} };
 
 /**
- * Number of passes of a backup, each of which finds fewer changes. Then logs that still change are copied one
- * by one.
+ * Number of passes of a backup. Each pass finds fewer changes. Logs that still change after these passes are copied
+ * one by one.
  */
 const BACKUP_PASSES = 2;
 
@@ -234,9 +234,9 @@ export async function hasBucket(home: string): Promise<boolean> {
 }
 
 /**
- * Copies a store in a cluster or with a bucket into a new home folder, which needs neither. Servers may write
- * to the store meanwhile: each thread and each channel is copied in the state of one moment. The copy is
- * verified at the end. An interrupted backup continues when it is started again.
+ * Copies a store in a cluster or with a bucket into a new home folder. The copy needs neither the cluster nor the
+ * bucket. Servers may write to the store meanwhile: each thread and each channel is copied in the state of one
+ * moment. The copy is verified at the end. An interrupted backup continues when it is started again.
  */
 export async function backupByCopy(place: string, target: string): Promise<{ lost: string[] }> {
   const isBegun = existsSync(join(target, 'relay.db'));

@@ -29,10 +29,10 @@ import { setMark, staleMarks, threadsFolder } from './stale-marks.ts';
 const FILES_AT_ONCE = 64;
 
 /**
- * Writes the readable files of threads: `threads/<root>/state.json`, `events.log`, and the files of
- * `artifacts/` that the engine does not write itself. The log is the source of truth. One process at a time
- * updates the files after each commit, never to an older state. A mark, made before the commit, stays if the
- * process crashes before it writes the files: the next process that opens the store then writes them. A
+ * Writes the readable files of threads: `threads/<root>/state.json`, `events.log`, and the files of `artifacts/` that
+ * the engine does not write itself. The log is the source of truth. One process at a time updates the files after
+ * each commit, never to an older state. A mark exists from before the commit until the files are written. If the
+ * process crashes in between, the mark stays, and the next process that opens the store writes the files. A
  * `state.json` that someone has edited is copied, with a warning.
  */
 export class Mirror {
@@ -55,9 +55,9 @@ export class Mirror {
    */
   readonly #states = new Map<ThreadRoot, string>();
   /**
-   * State before the first commit of this process, for threads whose files it has not written yet. A
-   * state.json with this content was not edited, and an events.log that ends with the last event of this state only
-   * needs the newer events.
+   * Thread state before this process's first commit, kept until the process writes the thread's files. If state.json
+   * equals this state, nobody edited it. If events.log ends with the last event of this state, only newer events are
+   * appended.
    */
   readonly #expected = new Map<ThreadRoot, Head>();
 
@@ -103,7 +103,7 @@ export class Mirror {
     const folder = join(this.#folder, root);
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     await withFileLock(join(folder, '.lock'), { folder }, async () => {
-      // Load the latest state under the lock, so that no other process can have written a newer one.
+      // Load the latest state under the lock, so that no other process can have written a newer state.
       const head = await this.#threads.log.heads.load(root);
       if (head) {
         await this.#appendEvents(folder, head);
@@ -210,8 +210,8 @@ export class Mirror {
       let text = '';
       let contents: string[] = [];
       let written = fstatSync(file).size;
-      // Write the files of artifacts before appending their events, so that every event in events.log has its
-      // files and a repair can continue after the last one.
+      // Write the files of artifacts before appending their events. Then every event in events.log has its files, and
+      // a repair can continue after the last event.
       const flush = async () => {
         await this.#makeFiles(contents);
         written += appendAll(file, text);

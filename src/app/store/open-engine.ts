@@ -70,9 +70,9 @@ export async function openEngine(
 }
 
 /**
- * Returns the engine with its large bodies in the bucket that the caller names or the store has recorded,
- * with credentials from the environment. Without a bucket, returns the engine itself; but an engine that
- * other servers share is always wrapped, because one of them may add a bucket later.
+ * Returns the engine with its large bodies in a bucket: the bucket that the caller names or that the store has
+ * recorded. The credentials come from the environment. Without a bucket, returns the engine itself. An engine that
+ * other servers share is always wrapped, because one of these servers may add a bucket later.
  */
 export async function besideBucket<E extends Engine>(
   engine: E,

@@ -146,8 +146,8 @@ function handleKeys(
 const STORE = 'http://store.invalid';
 
 /**
- * Returns the URL at which to look for a pointer. A URL of this machine, with any port, is looked up in the
- * local store first, because the server may have changed its port. If the store lacks the pointer, another
+ * Returns the URL at which to look for a pointer. If the URL names this machine, the local store is searched first.
+ * The port does not matter, because the server may have changed its port. If the store lacks the pointer, another
  * relay at the address may have it.
  */
 async function resolve(url: string, relay: Relay, own: readonly string[]): Promise<string> {

@@ -6,8 +6,8 @@ import { processExists } from '../serve/pid-file.ts';
 import { unique } from './atomic-file.ts';
 
 /**
- * Folder with marks of threads whose readable files may be outdated. A mark is a file for one thread and one
- * process, which exists from before a commit until the readable files are written.
+ * Folder with marks of threads whose readable files may be outdated. A mark is a file for one thread and one process.
+ * It exists from before a commit until the readable files are written.
  */
 const STALE = '.stale';
 

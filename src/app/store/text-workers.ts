@@ -32,7 +32,7 @@ const LIMITS = {
 };
 
 /**
- * Maximum size in bytes of a text that is previewed in this process, which for a short text is faster than a
+ * Maximum size in bytes of a text that is previewed in this process. For such a short text, this is faster than a
  * worker thread.
  */
 const SHORT_BYTES = 8 * 1024;
@@ -69,7 +69,7 @@ class Lane {
     else this.#waiting.set(tenant, [turn]);
   }
 
-  /** Removes and returns the oldest job of the next tenant, which then becomes the last one. */
+  /** Removes and returns the oldest job of the next tenant. The tenant then moves to the end of the queue. */
   shift(): Turn | undefined {
     for (const [tenant, turns] of this.#waiting) {
       const turn = turns.shift();
@@ -270,9 +270,9 @@ function isLong(body: TextJob['body']): boolean {
 }
 
 /**
- * A job for a worker thread: `part` extracts a part of the body, `excerpt` and `preview` shorten it, `fold`
- * folds the events in it (one JSON line each), and `index` searches or changes a search index, with an empty
- * body. Without any of these fields, the job counts tokens.
+ * A job for a worker thread. `part` extracts a part of the body. `excerpt` and `preview` shorten the body. `fold`
+ * folds the events in the body, which has the JSON of one event per line. `index` searches or changes a search index;
+ * its body is empty. Without any of these fields, the job counts the tokens of the body.
  */
 export interface TextJob {
   readonly body: string | BlobBody;
@@ -373,8 +373,8 @@ function unwrapAnswer(answer: TextAnswer): TextResult {
 export type BodyPiece = { readonly bytes: Uint8Array } | { readonly failed: string } | null;
 
 /**
- * Sends a body to a worker thread in chunks, on request. A ReadableStream would do, but Bun cannot transfer
- * one.
+ * Sends a body to a worker thread in chunks, on request. Transferring a ReadableStream would be simpler, but Bun
+ * cannot do that.
  */
 class BodySender {
   /** The end of the message channel that the thread gets. */

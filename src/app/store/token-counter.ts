@@ -21,7 +21,8 @@ export async function countTokens(text: string): Promise<TokenCount> {
 }
 
 /**
- * Returns the token table, made from the vocabulary in a published package or, in a clone, in an npm package.
+ * Returns the token table. In a published package, it is made from the vocabulary in the package. In a clone, it is
+ * made from the vocabulary in an npm package.
  */
 async function readTable(): Promise<TokenTable> {
   if (!import.meta.url.endsWith('.ts')) return unpackedTable();
