@@ -92,8 +92,8 @@ export class AgentBridge {
   async send(task: string, o: SendOptions = {}): Promise<SentTask> {
     const channel = this.channelFor(o.to);
     const { encrypted, idempotencyKey, signal } = o;
-    // The summary is metadata, which is never encrypted. So an encrypted task gets no default summary, which
-    // would quote the task.
+    // The summary is metadata, which is never encrypted. The default summary quotes the task, so an encrypted task
+    // gets none.
     const summary = o.summary ?? (encrypted ? undefined : firstLine(task, SUMMARY_CHARS));
     const metadata = { ...(summary === undefined ? {} : { summary }), done_channel: this.doneChannel };
     const contentType = 'text/plain; charset=utf-8';

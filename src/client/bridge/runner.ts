@@ -99,8 +99,7 @@ export interface TmuxOptions {
    */
   readonly profile?: string;
   /**
-   * Additional profiles by name. A profile with the name of a built-in one overrides the fields of the
-   * built-in one.
+   * Additional profiles by name. A profile with the name of a built-in profile overrides the fields of that profile.
    */
   readonly profiles?: { readonly [name: string]: unknown };
   /** Arguments for tmux itself, such as `-L` with a socket name. */

@@ -35,7 +35,7 @@ type Status = 'done' | 'failed';
 const FIRST_WAIT_MS = 500;
 /** Longest pause in ms between two attempts to deliver a result. */
 const LONGEST_WAIT_MS = 10_000;
-/** This many ms after a bridge has closed its connection, the relay has surely noticed it. */
+/** Time in ms after which the relay has surely noticed that a bridge has closed its connection. */
 export const LEAVE_MS = 200;
 
 /**

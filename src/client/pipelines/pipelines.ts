@@ -46,8 +46,8 @@ const THREAD_NAME = 'pipeline ';
 const threadName = ({ name }: Pick<Pipeline, 'name'>) => `${THREAD_NAME}${name}`.slice(0, 200);
 const ENDED: ReadonlySet<string> = new Set(['failed', 'cancelled', 'partial']);
 /**
- * Interval in ms at which a queued run, or a server that waits for the lease of a pipeline, asks for its
- * lease again.
+ * Interval in ms at which a waiting process asks for a lease again. A queued run waits for the lease of its
+ * concurrency key, and a server waits for the lease of a pipeline.
  */
 const TURN_POLL_MS = 500;
 
@@ -88,9 +88,9 @@ export class Pipelines {
   }
 
   /**
-   * Starts at most one run per key. If an unfinished run has this key, resumes it. Returns null if the run
-   * has ended, or if another process works on it. With `again`, also resumes a run that has ended. If it is
-   * `done`, this fills its outputs again and runs no step.
+   * Starts at most one run per key. If an unfinished run has this key, resumes it. Returns null if the run has ended,
+   * or if another process works on it. With `again`, also resumes a run that has ended. Resuming a run that is `done`
+   * fills its outputs again and runs no step.
    */
   async startOnce(
     key: string,

@@ -220,8 +220,8 @@ function checkUnused(
       never.add(step.id);
       fields.warn(`the step "${step.id}" can never run: its condition is always false`, 'when');
     }
-  // A step that needs a skipped step is skipped too, unless it has its own condition. The loop adds such
-  // steps to the set while it iterates, so it also finds the steps that need them.
+  // A step that needs a skipped step is skipped too, unless it has its own condition. The loop adds such a step to
+  // the set over which it iterates. So it also finds the steps that need the added step.
   for (const skipped of never)
     for (const { step, fields } of read) {
       if (never.has(step.id) || step.when !== undefined || !step.needs.includes(skipped)) continue;

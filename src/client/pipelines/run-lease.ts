@@ -38,17 +38,17 @@ export interface LeaseOptions {
 /** Interval in ms at which a waiting process asks for the lease again. */
 const POLL_MS = 500;
 /**
- * For this many ms after a renewal of the lease, writes do not check it again. This saves requests when
- * several steps end together. But a process that has lost the lease can keep writing for at most this time.
+ * Time in ms after a renewal of the lease in which writes do not check the lease. This saves requests when several
+ * steps end together. But a process that has lost the lease may still write for up to this time.
  */
 const CONFIRMED_MS = 1_000;
 /** Interval in ms at which the holder renews its lease: a third of the lease's duration. */
 const RENEW_MS = (PIPELINE_HOLD_S * 1000) / 3;
 
 /**
- * A lease on a run, so that only one process works on it. The holder renews the lease while it works. Another
- * process takes the lease of a dead holder at once, and gives up if the holder is alive. If it cannot tell,
- * it waits until the lease expires. If the lease is renewed meanwhile, the holder is alive.
+ * A lease on a run, so that only one process works on it. The holder renews the lease while it works. Another process
+ * takes the lease of a dead holder at once, and gives up if the holder is alive. If the other process cannot tell, it
+ * waits until the lease expires. A renewal meanwhile shows that the holder is alive.
  */
 export class RunLease implements AsyncDisposable {
   readonly #parts: LeaseParts;

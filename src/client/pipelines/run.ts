@@ -69,8 +69,8 @@ export class Run {
   }
 
   /**
-   * Starts a step and returns its promise. Returns the existing promise if the step was already started: each
-   * step starts the steps that it needs, because the file may list them after it.
+   * Starts a step and returns its promise. Each step starts the steps that it needs, because the file may list them
+   * after it. So this step may already have been started. In that case, its existing promise is returned.
    */
   #begin(step: Step): Promise<void> {
     let going = this.#steps.get(step.id);

@@ -34,8 +34,8 @@ export class Mask {
         ];
         return [...new Set([...forms, ...lines])].map((form) => [form, `[secret ${name}]`] as const);
       })
-      // Replace long values first. Otherwise, if a long value contains a short one, only the short one would
-      // be replaced, and the rest of the long value would stay readable.
+      // Replace long values first. A long value may contain a short value. If the short value were replaced first,
+      // the rest of the long value would stay readable.
       .sort(([a], [b]) => b.length - a.length);
     this.#bytes = this.#values.map(([value, mark]) => [encoder.encode(value), encoder.encode(mark)]);
   }

@@ -43,7 +43,10 @@ export interface RunQuestion
   readonly question: string;
   readonly key: string;
   readonly signal: AbortSignal;
-  /** Called with the question when the relay has stored it, and a link if this process may create one. */
+  /**
+   * Called with the question when the relay has stored it. If this process may create a link to the question, the
+   * callback also gets the link.
+   */
   onAsked(question: AskedQuestion, link: string | null): void;
 }
 

@@ -102,9 +102,9 @@ export async function boundedBrief(
 }
 
 /**
- * Returns an upper bound for the number of tokens of a text, without the tokenizer. A word of plain letters,
- * with the space before it, adds one token per two characters, because English text has more than four
- * characters per token. Everything else adds one token per byte.
+ * Returns an upper bound for the number of tokens of a text, without the tokenizer. A word of plain letters, together
+ * with the space before it, counts as one token per two characters. English text has more than four characters per
+ * token, so this is enough. Everything else counts as one token per byte.
  */
 export function tokensAtMost(text: string): number {
   let words = 0;
@@ -157,8 +157,8 @@ function maskedLine(text: string): string {
 }
 
 /**
- * Returns the maximum number of lines that may fit (`lines`), and a function that builds the brief from the
- * given number of lines with the lowest ranks (`build`).
+ * Returns `lines`, the maximum number of lines that may fit, and the function `build`. `build(count)` builds the
+ * brief from the `count` lines with the lowest ranks.
  */
 function builder(draft: Draft, maxTokens: number, now: number, measure: Measure) {
   const all = draft.parts.flatMap((part) => part.lines.map(({ rank }) => rank)).sort((a, b) => a - b);
@@ -250,7 +250,7 @@ export function plainLine(text: string, most: number = BRIEF_LINE_CHARS): string
 }
 
 /**
- * Matches invisible characters. They are listed one by one, because compiling a pattern with Unicode classes
+ * Matches invisible characters. The pattern lists them one by one, because compiling a pattern with Unicode classes
  * takes milliseconds. Text for a model is also passed through `neutralise`.
  */
 const UNSEEN =

@@ -47,11 +47,11 @@ const PER_USE = 2;
 const LIST_CHARS = 170;
 /** Maximum length of a list of scripts or targets. */
 const NAMES_CHARS = 80;
-/** If there are too many other scripts to list, only those are listed whose names match this pattern. */
+/** Pattern of the script names that are listed under `Other` if the full list is longer than `NAMES_CHARS`. */
 const MAJOR = /^(?:build|test|lint|check|run|dev|start)\b/;
 /**
- * Matches commands that watch for changes and never end. `vitest` has its own pattern, because it watches
- * only in a terminal: if an agent runs it, it ends.
+ * Matches commands that watch for changes and never end. `vitest` has its own pattern: it watches only in a terminal,
+ * so it ends if an agent runs it.
  */
 const WATCH = /--watch\b/;
 const VITEST_WATCH = /\bvitest(?!.*\brun\b)/;

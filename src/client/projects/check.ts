@@ -62,8 +62,8 @@ export async function checkProject(
 }
 
 /**
- * Checks that records were only appended to decisions.md. Compares the file with its commits, or with the
- * seal (`SEAL_FILE`) if it has no commits.
+ * Checks that records were only appended to decisions.md. Compares the file with its commits. If the file has no
+ * commits, compares it with the seal (`SEAL_FILE`).
  */
 async function checkHistory(view: ProjectView, files: ProjectFiles, git: ProjectGit): Promise<Finding[]> {
   const found: Finding[] = [];

@@ -31,7 +31,8 @@ const OURS: { readonly [name: string]: RegExp } = {
 export const SIGNS = Object.keys(OURS);
 
 /**
- * Returns whether a file belongs to this program, because other programs use the names of project files too.
+ * Returns whether a file belongs to this program. A file with the name of a project file may belong to another
+ * program.
  */
 export function isOurs(name: string, text: string): boolean {
   return OURS[name]?.test(text) ?? true;

@@ -86,8 +86,8 @@ function repeatedIn(name: string, text: string): string[] {
 }
 
 /**
- * Splits a file with repeated numbers into two texts, as if two branches had written it. Of two entries with
- * the same number, each text has one.
+ * Splits a file with repeated numbers into two texts, as if two branches had written it. If two entries have the same
+ * number, each text gets one of the two entries.
  */
 function sidesOfRepeated(name: string, text: string): Sides {
   const repeated = repeatedIn(name, text);
@@ -118,8 +118,8 @@ type ProjectFileName = (typeof PROJECT_FILES)[number];
 export type ProjectSides = { readonly [Name in ProjectFileName]?: Sides };
 
 /**
- * Merges the project files of two branches. If both branches gave the same number to different entries, one
- * of these entries gets a new number, and all references to it are changed.
+ * Merges the project files of two branches. If both branches gave the same number to different entries, one of these
+ * entries gets a new number, and all references to this entry are changed.
  */
 export async function mergeProject(sides: ProjectSides, mergeLines: ProjectGit['mergeLines']) {
   const plans = [
@@ -370,7 +370,7 @@ function renumber(
   });
   const compare = (branch: Branch, other: Branch) => {
     const { all, fresh } = branch;
-    // If an earlier merge gave an entry a new number on the other side, this side uses this number too.
+    // If an earlier merge gave an entry a new number on the other side, this side uses the new number too.
     const moved = movedEarlier(base, branch, other);
     const alone = fresh.filter(({ content }) => !other.fresh.some((each) => each.content === content));
     const shared = all.filter((entry) => !alone.includes(entry)).map(({ id }) => moved.get(id) ?? id);
@@ -381,8 +381,8 @@ function renumber(
   const shared = new Set([...ours.shared, ...theirs.shared]);
   const clash = ({ alone }: typeof ours, other: typeof ours) =>
     alone.filter(({ id }) => shared.has(id) || other.alone.some((each) => each.id === id));
-  // If both sides gave one number to different entries, the side `keeps` keeps its numbers. But it also gives
-  // up a number that belongs to an entry that both sides have.
+  // If both sides gave one number to different entries, the side `keeps` keeps its numbers. But if an entry that
+  // exists on both sides has this number, `keeps` gives up the number too.
   const theirsLater = isLater(clash(theirs, ours)[0], clash(ours, theirs)[0]);
   const [keeps, yields] = theirsLater ? [ours, theirs] : [theirs, ours];
   const next = numbersAfter(prefix, [...base, ...ourEntries, ...theirEntries]);

@@ -146,9 +146,9 @@ type Heading = keyof typeof HEADINGS | 'name' | 'other';
 const TEMPLATE_LINE = /^(?:[\w ]+:|(?:Architecture decisions|Current state|Todo items): \S+)$/;
 
 /**
- * Parses PROJECT.md. `others` contains the sections under all other headings, and lines of the description
- * section that `description` leaves out, in the order of the file. A missing part is null or empty. A
- * subheading belongs to the part above it, unless it matches one of `HEADINGS`.
+ * Parses PROJECT.md. `others` contains the sections whose headings do not match `HEADINGS`, and the lines of
+ * description sections that `description` leaves out. They are in the order of the file. A missing part is null or
+ * empty. A subheading belongs to the part above it, unless it matches one of `HEADINGS`.
  */
 function readProjectMd(text: string) {
   const plain = text.replace(/^\uFEFF/, '').replace(/<!--[\s\S]*?(?:-->|$)/g, '');

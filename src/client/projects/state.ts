@@ -42,8 +42,8 @@ export function readState(doc: JsonDocument) {
 }
 
 /**
- * Returns whether a state.json belongs to this program, because other programs use this file name too. An
- * empty object counts as ours.
+ * Returns whether a state.json belongs to this program, and not to another program that uses this file name. An empty
+ * object counts as ours.
  */
 export function isProjectState(doc: JsonDocument): boolean {
   if (doc.root.kind === 'object' && doc.root.entries.length === 0) return true;
@@ -134,9 +134,8 @@ function removeFromLists(doc: JsonDocument, item: string): void {
 }
 
 /**
- * A task for a sub-agent, stored in state.json. Each hand-off is a separate entry, so that sub-agents never
- * overwrite each other. A hand-off has its own times and leaves `last_update` alone, which is about the rest
- * of the state.
+ * A task for a sub-agent, stored in state.json. Each hand-off is a separate entry, so that sub-agents never overwrite
+ * each other. A hand-off has its own times. It does not change `last_update`, which is about the rest of the state.
  */
 export type Handoff = Readonly<ReturnType<typeof handoffAt>>;
 

@@ -34,9 +34,9 @@ function wordsOf(text: string): string[] {
 }
 
 /**
- * Counts the words of a topic that a text contains. A match must be at the start of a word. In scripts
- * without upper and lower case it may be anywhere, because such scripts often have no spaces or join an
- * article with its word.
+ * Counts the words of a topic that a text contains. A match must be at the start of a word. In scripts without upper
+ * and lower case, a match may be anywhere: such scripts often have no spaces, or write an article and its word
+ * without a space.
  */
 export function relevance(topic: Topic, text: string): number {
   const small = text.toLowerCase();

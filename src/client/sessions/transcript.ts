@@ -96,7 +96,7 @@ function fenced(text: string): string {
   return `${fence}\n${text}\n${fence}`;
 }
 
-/** Formats search hits. Of each turn, shows the part that contains the most words of the query. */
+/** Formats search hits. For each turn, shows the part that contains the most words of the query. */
 export function hitsText(hits: readonly TurnHit[], query: string): string {
   return hits
     .map(({ session, n, who, at, text }) => {
