@@ -6,8 +6,8 @@ import { RelayCore } from '../src/domain/relay-core.ts';
 import type { Engine } from '../src/kernel/engine.ts';
 
 /**
- * Maximum number of database rows that a push of 1 KB to a channel, and a pull of it, may write. Write-behind rows are
- * included. The limits are the same on every engine.
+ * Maximum number of database rows that may be written by a push of 1 KB to a channel, and by a pull of this payload.
+ * Write-behind rows are included. The limits are the same on every engine.
  */
 export const ROWS = { push: 8, pull: 2 };
 

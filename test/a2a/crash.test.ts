@@ -32,7 +32,7 @@ test('an acknowledged result belongs to the task even if the server is killed ri
 
 const SERVER = resolve(import.meta.dirname, 'scripts/server.ts');
 
-/** Starts a server in its own process, so that the test can kill it. It may call webhooks on this machine. */
+/** Starts a server in its own process, so that the test can kill it. The server may call webhooks on this machine. */
 async function startWithWebhooks(home: string, env = {}): Promise<Running & { url: string }> {
   const running = start([], { home, env, entry: SERVER });
   return { ...running, url: (await running.said(/listening on (http:\S+)/))[1]! };

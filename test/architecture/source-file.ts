@@ -5,7 +5,7 @@ export interface SourceFile {
   readonly text: string;
 }
 
-/** A violation of a rule: where it is (`path`, with the line if there is one), and what is wrong. */
+/** A violation of a rule. `path` says where it is, with the line if there is one. `what` says what is wrong. */
 export interface Finding {
   readonly path: string;
   readonly what: string;

@@ -129,7 +129,8 @@ async function answeredByAPerson(
   const { tasks, agents } = client(server);
   const { id } = await bridge.send('Make the file.');
 
-  // Poll, because a client may report in its status file that it asks a person before its screen shows the question.
+  // Poll: a client may report in its status file that it asks a person, and show the question on its screen only
+  // later.
   await until(async () => {
     const { stuck, result } = await tasks.get(id);
     return asked.test(stuck ?? '') || result !== null;

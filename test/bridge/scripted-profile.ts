@@ -1,6 +1,6 @@
 /**
- * Profile of the scripted agent. `settle_ms` is shorter than the default, so that tests are fast, but long enough that
- * on a slow machine a busy agent does not look idle.
+ * Profile of the scripted agent. `settle_ms` is shorter than the default, so that tests are fast. It is still so long
+ * that, on a slow machine, a busy agent does not look idle.
  */
 export const SCRIPTED = {
   claude: {

@@ -26,8 +26,8 @@ async function stdoutOf(...args: string[]): Promise<string> {
 }
 
 /**
- * Fails if the output has escape codes, except the ones with which we redraw the lines of a running pipeline. Also
- * fails if the output lacks the escaped form of ESC.
+ * Fails if the output has escape codes, except the codes with which `relay` redraws the lines of a running pipeline.
+ * Also fails if the output lacks the escaped form of ESC.
  */
 function assertHarmless(name: string, output: string): void {
   const ours = output.replaceAll(/\u001b\[\d+A\u001b\[J/g, '');

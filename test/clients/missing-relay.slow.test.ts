@@ -78,7 +78,9 @@ async function ask(client: Hooked, program: string, folder: ScratchFolder, o: Pa
 
 type Answer = Awaited<ReturnType<typeof ask>>;
 
-/** Asserts that the client answered with as many requests as without hooks, and that no hook printed an error. */
+/**
+ * Asserts that the client answered, sent its model as many requests as without hooks, and printed no error of a hook.
+ */
 function assertUndisturbed(seen: Answer, plain: Answer): void {
   const said = `${seen.stdout}\n${seen.stderr}`;
   assert.equal(seen.code, 0, said);

@@ -7,7 +7,10 @@ import { clientPlan } from '../../src/app/install/clients.ts';
 const ROOT = resolve(import.meta.dirname, '../..');
 const json = (path: string) => JSON.parse(readFileSync(join(ROOT, path), 'utf8'));
 
-/** Returns the hooks and the MCP server that `relay install` writes for a client, with the command that plugins use. */
+/**
+ * Returns the hooks and the MCP server that `relay install` writes for a client. They contain the command that
+ * plugins use.
+ */
 function installed(client: 'claude' | 'gemini') {
   const places = { project: '/p', home: '/h', env: {}, platform: 'linux' as const };
   const { targets } = clientPlan(client, 'project', places, { command: 'relay', args: [], portable: true });

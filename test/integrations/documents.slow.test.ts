@@ -7,8 +7,9 @@ import { PAGES, runPage } from './pages.ts';
 import { type Scene, startScene } from './scene.ts';
 
 /**
- * Runs the code of every page in docs/integrations with the published package. A file in test/integrations/pages has code
- * that runs before the code of the page, such as a fake model, and assertions that run after it.
+ * Runs the code of every page in docs/integrations with the published package. The file of a page in
+ * test/integrations/pages contains code that runs before the code of the page, such as a fake model. It also contains
+ * assertions that run after it.
  */
 
 const FRAMEWORKS = join(ROOT, 'src/integrations/node_modules');

@@ -8,9 +8,9 @@ import { PAGES, pageText, runPage } from './pages.ts';
 import { type Scene, startScene } from './scene.ts';
 
 /**
- * For each page of docs/integrations: runs an install command of the page in a new folder, then the code of the page
- * there, then the tests of the integration with these packages. The first command of a page installs the newest tested
- * versions, the second the oldest.
+ * Runs an install command of each page of docs/integrations in a new folder. Then runs the code of the page there,
+ * and the tests of the integration with the installed packages. The first command of a page installs the newest
+ * tested versions, the second the oldest.
  */
 
 let scene: Scene;

@@ -16,8 +16,9 @@ export const QUESTION = 'Why was payment 4711 refused?';
 type PromptWith = (result: string, options: LargeResultOptions) => Promise<unknown>;
 
 /**
- * Asserts that agent B's prompt has about as many tokens as docs/integrations/README.md says, with the result pasted and
- * with a pointer. If HAND_OVER_FILE is set, appends the figures to this file instead.
+ * Counts the tokens of agent B's prompt, once with the result pasted and once with a pointer. Asserts that both
+ * counts are about those in docs/integrations/README.md. If HAND_OVER_FILE is set, appends the counts to this file
+ * instead.
  */
 export async function assertHandOver(page: string, promptWith: PromptWith): Promise<void> {
   const pasted = countTokens(textsIn(await promptWith(RESULT, { maxBytes: 1e9 }))).tokens;

@@ -22,8 +22,9 @@ export function pageText(page: string): string {
 }
 
 /**
- * Runs the code of a page in an installation. A file in test/integrations/pages has code that runs before the code of the
- * page, such as a fake model, and assertions that run after it. Returns a reason to skip if this machine lacks a program.
+ * Runs the code of a page in an installation. The file of the page in test/integrations/pages contains code that runs
+ * before the code of the page, such as a fake model. It also contains assertions that run after it. Returns a reason
+ * to skip if this machine lacks a program.
  */
 export async function runPage(
   page: string,

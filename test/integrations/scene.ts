@@ -41,7 +41,10 @@ export function pointerIn(text: string): string {
   return found;
 }
 
-/** Asserts that the model first got a pointer with an excerpt that contains the failure, and then read only that line. */
+/**
+ * Asserts that the model first got a pointer with an excerpt, and then read only one line. The excerpt and this line
+ * contain the failure.
+ */
 export function assertReadInPart(instead: string, read: string): void {
   assert.ok(instead.length < 4_000, `${instead.length} characters were shown`);
   assert.match(instead, /^Too large to show: the result of read_log, .*tokens \(o200k_base\)/);

@@ -12,7 +12,7 @@ import { type GuardedRelay, startGuarded } from './guarded-relay.ts';
  */
 
 let relay: GuardedRelay;
-/** A key for channels that begin with `mine.`, with every scope, in the tenant whose admins run the relay. */
+/** A key with every scope for channels that begin with `mine.`. Its tenant is the one whose admins run the relay. */
 let bound: CreatedKey;
 /** A key without a channel prefix. It creates the foreign data. */
 let free: CreatedKey;

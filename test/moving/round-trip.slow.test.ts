@@ -16,8 +16,8 @@ import { type ServedHome, serveEngine, serveHome, unpackFolder } from '../pins/s
 import { opened, readWholeStore, SILENT } from './stores.ts';
 
 /**
- * Folder with homes of earlier versions that contain all kinds of data, and with their expected answers (see
- * test/pins).
+ * Folder with homes of earlier versions and their expected answers (see test/pins). The homes contain all kinds of
+ * data.
  */
 const FIXTURES = resolve(import.meta.dirname, '../fixtures');
 const FIXTURE: Fixture = JSON.parse(readFileSync(join(FIXTURES, 'store-v1.json'), 'utf8'));

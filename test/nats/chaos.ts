@@ -206,7 +206,9 @@ const PUSH = `
 
 export interface Servers extends AsyncDisposable {
   readonly urls: readonly string[];
-  /** Kills a server and starts it again, or with `root` stops it and starts the program of that clone. */
+  /**
+   * Kills a server and starts it again. With `root`, stops the server instead, and starts the program of that clone.
+   */
   restart(at: number, root?: string): Promise<void>;
 }
 

@@ -13,7 +13,7 @@ const run = promisify(execFile);
 
 /** An old commit. It lacks cluster metrics, notes about chunks to delete, and reads that avoid a frozen replica. */
 const OLD = '2c9b38c6';
-/** Duration in ms of each phase: with two old servers, with one of each, and with two new ones. */
+/** Duration in ms of each of the three phases: two old servers, one old and one new server, two new servers. */
 const PHASE_MS = 10_000;
 
 const found = await findNatsServer();

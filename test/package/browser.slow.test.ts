@@ -41,7 +41,8 @@ test('the SDK bundle for browsers has no node: import and works with the globals
   const page: Record<string, unknown> = { RELAY_URL: server.url };
   for (const name of WEB) page[name] = globalThis[name];
   page.globalThis = page;
-  // Pass our Uint8Array to the sandbox: the web classes above come from this realm and reject a Uint8Array of another one.
+  // Pass our Uint8Array to the sandbox: the web classes above come from this realm and reject a Uint8Array of another
+  // realm.
   page.Uint8Array = Uint8Array;
   page.ArrayBuffer = ArrayBuffer;
   vm.runInNewContext(outputFiles[0]!.text, page);

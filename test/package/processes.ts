@@ -48,7 +48,7 @@ export function outsideEnv(more: Record<string, string> = {}): NodeJS.ProcessEnv
   return { ...env, PATH: folders.join(delimiter), ...more };
 }
 
-/** Returns the path and the version of the Node on the PATH. The test itself may run on another one. */
+/** Returns the path and the version of the Node on the PATH. The test itself may run on another Node. */
 export async function machineNode(): Promise<{ path: string; major: number; minor: number }> {
   for (const folder of (outsideEnv().PATH ?? '').split(delimiter)) {
     const path = join(folder, 'node');

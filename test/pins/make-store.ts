@@ -94,7 +94,10 @@ async function makeKeys(home: string, desk: string): Promise<Keys> {
   return Object.fromEntries(Object.entries(made).map(([name, { key }]) => [name, key as string]));
 }
 
-/** Pushes payloads that the client encrypts, with a key in the URL and with the shared key of a channel, and a plain one. */
+/**
+ * Pushes three payloads: one encrypted with a key in the URL, one encrypted with the shared key of a channel, and a
+ * plain one. The client encrypts them.
+ */
 async function pushByCommand(home: string, desk: string, names: Names): Promise<void> {
   const push = (stdin: string, ...args: string[]) =>
     command(home, desk, ['push', '--ttl', '30d', ...args], { stdin });

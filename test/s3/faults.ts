@@ -20,8 +20,9 @@ const EVERY = 3;
 const SLOW_MS = 50;
 
 /**
- * Starts a proxy that injects a fault into one of `every` requests; 0 means no faults. A fault is an answer with 500, a
- * late answer, a connection that is cut in the middle of the body, or a request that is forwarded but gets no response.
+ * Starts a proxy that injects a fault into one of `every` requests; 0 means no faults. There are four faults: the
+ * answer has the status 500, the request is forwarded late, the connection is cut in the middle of the body, or a
+ * forwarded request gets no response.
  */
 export async function startFaults(endpoint: string, every = EVERY): Promise<Faults> {
   const to = new URL(endpoint);

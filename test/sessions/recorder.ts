@@ -292,7 +292,7 @@ const WHERE = {
   gemini: '.gemini/tmp/*/chats/*.jsonl',
 };
 
-/** Returns the transcript that a client has written, without large lines that no reader uses. */
+/** Returns the transcript that a client has written, without large lines that the session readers do not use. */
 export function recordingOf(client: ClientName, folder: ScratchFolder): Recording {
   const found: { [path: string]: string } = {};
   if (client === 'opencode') {
@@ -321,7 +321,10 @@ export function recordingOf(client: ClientName, folder: ScratchFolder): Recordin
   return found;
 }
 
-/** Returns whether the recording leaves out a line: prompts of the vendor and internal records, which no reader uses. */
+/**
+ * Returns whether to skip a line in the recording. Vendor prompts and internal records are skipped, because the
+ * session readers do not use them.
+ */
 function isSkipped(line: string): boolean {
   if (line.includes('"type":"attachment"')) return !line.includes('"type":"queued_command"');
   return /"type":"(?:api-request[^"]*|prompt_snapshot|world_state)"|"role":"developer"/.test(line);

@@ -8,8 +8,9 @@ import { ScratchFolder } from '../projects/scratch-folder.ts';
 import { type LiveExchange, playSession, type Step } from './recorder.ts';
 
 /**
- * Passes work through four real clients in one repository. Each gets the brief of the previous session. Its fake model
- * knows only the brief: it does the next step of the plan, and does not repeat a failure that the brief names.
+ * Passes work through four real clients in one repository. Each client gets the brief of the previous session. Its
+ * fake model knows only this brief. The model does the next step of the plan, and does not repeat a failure that the
+ * brief names.
  */
 
 const ORDER: readonly ClientName[] = ['claude', 'codex', 'gemini', 'opencode'];

@@ -1,8 +1,9 @@
 import { randomInt } from 'node:crypto';
 import { pause } from '../../src/base/pause.ts';
 
-/** Times in ms for which a request is retried: at most, and after the end of the disturbances. */
+/** Maximum time in ms for which a request is retried. */
 const PATIENCE_MS = 180_000;
+/** Maximum time in ms for which a request is retried after the disturbances have ended. */
 const CALM_MS = 15_000;
 
 /** State that all clients of a run share. */
@@ -32,8 +33,8 @@ export class Client {
   }
 
   /**
-   * Repeats a request until it succeeds. Throws if that takes too long or if the request is wrong. Returns the answer
-   * 404 to any request but a POST.
+   * Repeats a request until it succeeds. Throws if that takes too long or if the request is wrong. If the answer is
+   * 404 and the request is not a POST, returns this answer.
    */
   async insist(
     method: string,

@@ -16,7 +16,9 @@ const CONFIG = {
   default_plan: 'unlimited',
 };
 
-/** A home on its own small disk, if one can be mounted, so that the test can fill the disk. */
+/**
+ * A home on its own small disk, which the test can fill. If no disk can be mounted, the home is in a normal folder.
+ */
 export class SoakHome implements Disposable {
   readonly root = mkdtempSync(join(tmpdir(), 'relay-soak-'));
   readonly disk = join(this.root, 'disk');

@@ -138,8 +138,8 @@ export class Ledger {
   }
 
   /**
-   * Imports a bundle. Returns false if there was no answer, because then the thread may exist or not, and if the server
-   * rejected the bundle, which counts as a loss.
+   * Imports a bundle. Returns false in two cases. If there was no answer, the thread may exist or not. If the server
+   * rejected the bundle, that counts as a loss.
    */
   async #import(bundle: Uint8Array): Promise<boolean> {
     const began = performance.now();

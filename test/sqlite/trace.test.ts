@@ -126,7 +126,10 @@ function traced(t: TestContext, options: { bytes: number; place?: string; role?:
   };
 }
 
-/** If another thread interrupts a call, strace prints the call in two lines. Joins them at the place of the second line. */
+/**
+ * Joins a call that strace prints in two lines, because another thread interrupted it. The joined line is at the
+ * place of the second line.
+ */
 function joined(lines: readonly string[]): string[] {
   const begun = new Map<string, string>();
   const whole: string[] = [];

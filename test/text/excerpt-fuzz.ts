@@ -79,7 +79,10 @@ export async function checkExcerpt(
   return found;
 }
 
-/** Asserts that each line of the excerpt has its number or marks omitted lines, and that together they cover the output. */
+/**
+ * Asserts that each line of the excerpt has its number or marks omitted lines, and that these lines together cover
+ * the whole output.
+ */
 function checkLines({ text, lines, omitted }: Excerpt, numbered: boolean): void {
   let next = 1;
   const gaps: { from: number; to: number }[] = [];

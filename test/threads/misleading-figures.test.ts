@@ -6,10 +6,11 @@ import { openPrompts } from '../prompts/open-prompts.ts';
 import { text } from './open-threads.ts';
 
 /*
- * Tests token counts that were misleading in earlier versions. Other tests of this kind are in
- * src/domain/threads/token-ledger.test.ts (reports on an empty thread, header and stats), ledger-reads.test.ts (HEAD,
- * listings, searches, states), src/domain/threads/render.test.ts (nine answers before twelve sources) and
- * test/cli/counting.test.ts (the tokenizer is not loaded for 77 bytes).
+ * Tests token counts that were misleading in earlier versions. Other files have more of these tests:
+ * - src/domain/threads/token-ledger.test.ts: reports on an empty thread, header and stats
+ * - ledger-reads.test.ts: HEAD, listings, searches, states
+ * - src/domain/threads/render.test.ts: nine answers before twelve sources
+ * - test/cli/counting.test.ts: the tokenizer is not loaded for 77 bytes
  */
 
 const tokens = (words: string) => encode(words).length;

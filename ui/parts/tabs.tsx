@@ -10,8 +10,8 @@ export interface Tab {
 }
 
 /**
- * Views of a page as tabs. False entries of `tabs` are left out. The address contains the selected view, so
- * that it can be linked.
+ * Views of a page as tabs. False entries of `tabs` are left out. The address contains the selected view, so that a
+ * link can open this view.
  */
 export function Tabs({ tabs: all, label }: { tabs: readonly (Tab | false)[]; label: string }) {
   const tabs = all.filter((tab) => tab !== false);

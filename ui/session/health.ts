@@ -13,8 +13,8 @@ export interface HealthReport {
 }
 
 /**
- * Returns whether the relay answers, whether its store accepts writes, its version and its warnings. Throws if the relay
- * cannot be reached.
+ * Returns whether the relay is healthy, whether its store accepts writes, its version and its warnings. Throws if the
+ * relay cannot be reached.
  */
 export async function readHealth(): Promise<HealthReport> {
   const client = new HttpClient({ baseUrl: location.origin, retries: 0, timeout: 10_000 });

@@ -63,8 +63,8 @@ export function handleUnauthorized(error: unknown): void {
 export function readShareToken(): boolean {
   if (!/^\/ui\/share\//.test(location.pathname)) return false;
   const token = /^#token=(.+)$/.exec(location.hash)?.[1];
-  // Store the token for a reload of this tab, and remove it from the address, so that it does not get into
-  // the history and copied links.
+  // Store the token, so that this tab can be reloaded. Remove the token from the address, so that it does not get
+  // into the history and copied links.
   if (token) {
     storage((kept) => kept.setItem(STORED_SHARE, token));
     history.replaceState(null, '', location.pathname + location.search);

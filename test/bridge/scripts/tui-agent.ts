@@ -1,8 +1,12 @@
 /**
  * Behaves like a coding agent in a terminal: it starts slowly and drops earlier input, repaints the whole screen,
- * collapses long pastes, and shows a spinner. Its answer is the SHA-256 of its input. With TUI_ASKS it asks a person
- * before it starts (`start`) or before it answers (`task`). With TUI_FREEZES it stops in the middle of its answer, with
- * TUI_DIES it exits instead, with TUI_SILENT it prints no answer, and with TUI_MUTE it prints no result block.
+ * collapses long pastes, and shows a spinner. Its answer is the SHA-256 of its input.
+ * Environment variables change this behaviour:
+ * - TUI_ASKS: it asks a person before it starts (`start`) or before it answers (`task`).
+ * - TUI_FREEZES: it stops in the middle of its answer.
+ * - TUI_DIES: it exits instead of answering.
+ * - TUI_SILENT: it prints no answer.
+ * - TUI_MUTE: it prints no result block.
  */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';

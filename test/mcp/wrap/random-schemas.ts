@@ -93,8 +93,8 @@ const checkerOf = (schema: JsonObject) => {
 };
 
 /**
- * Asserts for random schemas: a result still matches its schema after its texts were replaced by handles, arguments
- * still match their schema after handles were expanded, and no text is lost.
+ * Checks with random schemas that a result still matches its schema after handles have replaced its texts, and that
+ * arguments still match their schema after handles were expanded. Also checks that no text is lost.
  */
 export async function checkRandomSchemas(rounds: number): Promise<void> {
   let [replaced, expanded] = [0, 0];

@@ -5,8 +5,8 @@ import { ForeignText } from '../../parts/foreign-text.tsx';
 import { Ago } from '../../parts/time.tsx';
 
 /**
- * The receipt stages that a pointer has reached, with their receipts, and the stages that it has not reached yet. The
- * stage `dead` appears only if it was reached.
+ * All receipt stages of a pointer. A stage that the pointer has reached is listed with its receipts. The stage `dead`
+ * appears only if it was reached.
  */
 export function ReceiptStages({ receipts }: { receipts: readonly Receipt[] }) {
   const reached = new Set(receipts.map(({ rung }) => rung));
