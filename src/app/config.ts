@@ -186,10 +186,10 @@ export function readConfigFile(file: string): { [key: string]: unknown } {
 }
 
 function remoteUrl(flag: string | undefined, variable: string | undefined): string | null {
-  const given = flag ?? (variable || undefined);
-  if (given === undefined) return null;
+  const address = flag ?? (variable || undefined);
+  if (address === undefined) return null;
   try {
-    return url(given);
+    return url(address);
   } catch (error) {
     const where = flag === undefined ? 'CONTEXTRELAY_URL' : '--url';
     throw new RelayError('bad_config', {

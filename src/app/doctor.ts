@@ -252,10 +252,10 @@ async function checkServer(
     const found = `not running; the last one (pid ${left.pid}) ended unexpectedly`;
     return warning(found, 'relay up --detach');
   }
-  const taken = await server.portTaken({ host, port });
-  if (taken === null) return ok('not running; commands on this machine do not need one');
-  const found = `not running for this home, and port ${port} is taken${taken.by ? ` ${taken.by}` : ''}`;
-  return warning(found, `relay up --port ${taken.free ?? 0}`);
+  const conflict = await server.portTaken({ host, port });
+  if (conflict === null) return ok('not running; commands on this machine do not need one');
+  const found = `not running for this home, and port ${port} is taken${conflict.by ? ` ${conflict.by}` : ''}`;
+  return warning(found, `relay up --port ${conflict.free ?? 0}`);
 }
 
 async function checkRemote(host: Host, url: string): Promise<Finding> {

@@ -32,10 +32,10 @@ export async function runMain(argv: readonly string[] = process.argv.slice(2)): 
  * commands stay fast, and `version` and `doctor` work with a broken configuration.
  */
 export function makeHost(globals: Globals, env: Environment, warn?: Warn): Host {
-  let known: Config | null = null;
+  let loaded: Config | null = null;
   const config = (): Config => {
-    known ??= loadConfig(env, globals);
-    return known;
+    loaded ??= loadConfig(env, globals);
+    return loaded;
   };
   /**
    * Returns the address or folder of a store, with the configured login if an address has none. Without
@@ -109,10 +109,10 @@ export function makeHost(globals: Globals, env: Environment, warn?: Warn): Host 
         return (await import('../engines/sqlite/backup.ts')).backupSqlite(home, target, warn);
       },
       restore: async (source, { engine, blobs: named, ...o }) => {
-        const { home, blobs: known } = config();
+        const { home, blobs: configured } = config();
         const cluster = knownPlace(engine);
         if (cluster !== null || named !== undefined) {
-          const blobs = named === undefined ? known : readValue('--blobs', bucketAddress, named);
+          const blobs = named === undefined ? configured : readValue('--blobs', bucketAddress, named);
           const { restoreByCopy } = await import('./store/engine-copy.ts');
           return restoreByCopy(source, cluster ?? home, { ...o, blobs, env, warn });
         }

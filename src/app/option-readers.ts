@@ -147,9 +147,9 @@ function plan(name: string, fields: unknown): PlanTable[string] {
     throw new Error(
       `the plan "${name}" has an unknown field "${unknown}"; the fields are ${PLAN_FIELDS.join(', ')}.`,
     );
-  const given = fields as { readonly [field: string]: unknown };
+  const values = fields as { readonly [field: string]: unknown };
   const number = (field: string, most: number): number | null => {
-    const amount = given[field];
+    const amount = values[field];
     if (amount === undefined || amount === null) return null;
     if (typeof amount === 'number' && Number.isSafeInteger(amount) && amount >= 0 && amount <= most)
       return amount;

@@ -80,10 +80,10 @@ export function watchPackage(onFirst: () => void): () => boolean {
       const stat = statSync(file, { throwIfNoEntry: false });
       return `${stat?.ino} ${stat?.mtimeMs} ${stat?.size}`;
     });
-  const known = stamp().join();
+  const firstStamp = stamp().join();
   let replaced = false;
   return () => {
-    if (!replaced && stamp().join() !== known) {
+    if (!replaced && stamp().join() !== firstStamp) {
       replaced = true;
       onFirst();
     }

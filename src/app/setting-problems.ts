@@ -78,30 +78,30 @@ export async function settingProblems(home: string, env: Environment): Promise<S
 }
 
 function together(config: Config): [name: keyof typeof OPTIONS, what: string][] {
-  const found: [keyof typeof OPTIONS, string][] = [];
+  const problems: [keyof typeof OPTIONS, string][] = [];
   const plans = { ...BUILT_IN_PLANS, ...config.plans };
   if (!Object.hasOwn(plans, config.default_plan))
-    found.push([
+    problems.push([
       'default_plan',
       `there is no plan "${config.default_plan}"; the plans are ${Object.keys(plans).join(', ')}.`,
     ]);
   const { tls_cert: cert, tls_key: key } = config;
   if (cert !== null && key === null)
-    found.push(['tls_cert', 'a certificate needs its key; tls_key is missing.']);
+    problems.push(['tls_cert', 'a certificate needs its key; tls_key is missing.']);
   if (cert === null && key !== null)
-    found.push(['tls_key', 'a key needs its certificate; tls_cert is missing.']);
+    problems.push(['tls_key', 'a key needs its certificate; tls_cert is missing.']);
   for (const name of ['tls_cert', 'tls_key'] as const) {
     const path = config[name];
-    if (path !== null && !readable(resolve(path))) found.push([name, `${path} cannot be read.`]);
+    if (path !== null && !readable(resolve(path))) problems.push([name, `${path} cannot be read.`]);
   }
   for (const file of config.capabilities) {
-    if (!readable(resolve(config.home, file))) found.push(['capabilities', `${file} cannot be read.`]);
+    if (!readable(resolve(config.home, file))) problems.push(['capabilities', `${file} cannot be read.`]);
   }
   for (const folder of config.projects) {
     if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory())
-      found.push(['projects', `${folder} is not a folder.`]);
+      problems.push(['projects', `${folder} is not a folder.`]);
   }
-  return found;
+  return problems;
 }
 
 function readable(path: string): boolean {

@@ -18,7 +18,7 @@ beforeEach(() => {
 afterEach(() => rmSync(home, { recursive: true, force: true }));
 
 const settings = (env = {}) => openSettings(home, env);
-const shown = (name: string, env = {}) =>
+const describe = (name: string, env = {}) =>
   settings(env)
     .show()
     .find((setting) => setting.name === name)!;
@@ -31,17 +31,17 @@ test('every option is shown with its value, its default and its source', () => {
       .map(({ name }) => name),
     Object.keys(OPTIONS),
   );
-  const { value, default: standard, from, variable } = shown('port');
+  const { value, default: standard, from, variable } = describe('port');
   assert.deepEqual([value, standard, from, variable], [8080, 7474, 'file', 'RELAY_PORT']);
-  assert.equal(shown('host').from, 'default');
-  const overridden = shown('port', { RELAY_PORT: '9090' });
+  assert.equal(describe('host').from, 'default');
+  const overridden = describe('port', { RELAY_PORT: '9090' });
   assert.deepEqual([overridden.value, overridden.from], ['9090', 'environment']);
 });
 
 test('an invalid value is shown with the reason, and other options still work', () => {
   writeFileSync(file, '{"port": "http", "host": "0.0.0.0"}');
-  assert.match(shown('port').problem!, /from 0 to 65535/);
-  assert.equal(shown('host').value, '0.0.0.0');
+  assert.match(describe('port').problem!, /from 0 to 65535/);
+  assert.equal(describe('host').value, '0.0.0.0');
 });
 
 test('secrets stay hidden: cluster passwords, webhook paths and keys from the environment', () => {
@@ -51,7 +51,7 @@ test('secrets stay hidden: cluster passwords, webhook paths and keys from the en
   const seen = JSON.stringify([settings(env).show(), settings(env).variables()]);
   for (const secret of ['hunter2', 's3cret', 'cr_live_abc', 'sk-ant'])
     assert.ok(!seen.includes(secret), secret);
-  assert.equal(shown('engine').value, 'nats://***@a:4222,b:4222');
+  assert.equal(describe('engine').value, 'nats://***@a:4222,b:4222');
   assert.equal(settings().get('engine'), engine);
 });
 
@@ -89,7 +89,7 @@ test('comments, order and unknown options do not change', async () => {
   );
   await settings().set('port', null);
   assert.match(readFileSync(file, 'utf8'), /behind the proxy[\s\S]*"later"/);
-  assert.equal(shown('port').from, 'default');
+  assert.equal(describe('port').from, 'default');
 });
 
 test('a file with comments is read', () => {

@@ -40,13 +40,13 @@ export function openSettings(home: string, env: Environment): Settings {
       }),
     get(name) {
       const option = optionCalled(name);
-      const given = givenValue(name, option, readConfigFile(file), env);
-      readOption(name, option, given, file);
-      return given.value;
+      const setting = givenValue(name, option, readConfigFile(file), env);
+      readOption(name, option, setting, file);
+      return setting.value;
     },
-    async set(name, words) {
+    async set(name, values) {
       const option = optionCalled(name);
-      const value = words === null ? null : usable(name, option, words);
+      const value = values === null ? null : usable(name, option, values);
       makeHome(home);
       const changed = await change(home, (document) =>
         value === null ? document.remove([name]) : document.set([name], value),
@@ -86,9 +86,9 @@ function maskValue(option: Option, value: unknown): unknown {
 /**
  * Converts words of the command line to a value: the first of JSON, text and list that the option accepts.
  */
-function usable(name: string, option: Option, words: readonly string[]): Json {
-  const [word = ''] = words;
-  const readings: Json[] = words.length > 1 ? [[...words]] : [...parsed(word), word, [word]];
+function usable(name: string, option: Option, values: readonly string[]): Json {
+  const [word = ''] = values;
+  const readings: Json[] = values.length > 1 ? [[...values]] : [...parsed(word), word, [word]];
   let reason = '';
   for (const reading of readings) {
     const problem = problemOf(option, reading);

@@ -15,14 +15,14 @@ export function processTerminal(): Terminal & {
   isWritten(): boolean;
 } {
   let streams = false;
-  const made = <T>(stream: T): T => {
+  const noteUse = <T>(stream: T): T => {
     streams = true;
     return stream;
   };
   return {
-    stdin: input(() => made(process.stdin)),
-    stdout: output(1, () => made(process.stdout)),
-    stderr: output(2, () => made(process.stderr)),
+    stdin: input(() => noteUse(process.stdin)),
+    stdout: output(1, () => noteUse(process.stdout)),
+    stderr: output(2, () => noteUse(process.stderr)),
     isWritten: () => !streams,
     env: process.env,
     cwd: process.cwd(),
@@ -71,17 +71,17 @@ const CHUNK = 64 * 1024;
 
 function output(fd: 1 | 2, open: () => NodeJS.WriteStream): Output {
   let isTTY: boolean | null = null;
-  let made: NodeJS.WriteStream | null = null;
+  let opened: NodeJS.WriteStream | null = null;
   let gone = false;
   const stream = (): NodeJS.WriteStream => {
-    if (made !== null) return made;
-    made = open();
+    if (opened !== null) return opened;
+    opened = open();
     // A closed pipe is no error of the command. A caller that sends a long body gets the error from `send`.
-    made.on('error', (error: NodeJS.ErrnoException) => {
+    opened.on('error', (error: NodeJS.ErrnoException) => {
       gone = true;
       if (error.code !== 'EPIPE') process.exitCode ||= 1;
     });
-    return made;
+    return opened;
   };
   const atTerminal = (): boolean => {
     isTTY ??= isTerminal(fd);
@@ -96,7 +96,7 @@ function output(fd: 1 | 2, open: () => NodeJS.WriteStream): Output {
     },
     write(data) {
       if (gone) return;
-      if (made !== null || atTerminal()) stream().write(data);
+      if (opened !== null || atTerminal()) stream().write(data);
       else gone = !writeAll(fd, data);
     },
     send(data) {

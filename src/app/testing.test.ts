@@ -21,7 +21,7 @@ test('a relay in memory is a whole relay: pointers, parts, channels, threads, fi
   assert.equal((await thread.artifacts.list()).artifacts.length, 1);
   await relay.files.space('notes').put('plan.md', '# Plan');
   assert.equal(await relay.files.space('notes').text('plan.md'), '# Plan');
-  const large = await new LargeResults(relay).shown('a line\n'.repeat(5000), 'search');
+  const large = await new LargeResults(relay).replaceText('a line\n'.repeat(5000), 'search');
   assert.match(large, /^Too large to show: the result of search, .*tokens/);
 });
 

@@ -207,9 +207,9 @@ function stepRunners({
   /** Returns the text of a task for a remote agent: the prompt of the step and the previews of the step's context. */
   const taskText = async (call: StepCall) => [call.prompt, ...(await previews(call))].join('\n\n');
   const priced = async ({ prompt, context }: StepCall, text: string) => {
-    const [shown, words] = await Promise.all([tokens.count(text), tokens.count(prompt)]);
-    const pasted = context.reduce((sum, artifact) => sum + artifact.tokens.content, words.tokens);
-    return { tokens: shown, pasted: { ...words, tokens: pasted } };
+    const [promptTokens, ownTokens] = await Promise.all([tokens.count(text), tokens.count(prompt)]);
+    const pasted = context.reduce((sum, artifact) => sum + artifact.tokens.content, ownTokens.tokens);
+    return { tokens: promptTokens, pasted: { ...ownTokens, tokens: pasted } };
   };
   /**
    * Builds the prompt of a step, with previews of the artifacts in the step's context, not of all artifacts
@@ -257,8 +257,8 @@ function stepRunners({
       return { ...result, prompt, partial: seenIn(prompt, call) };
     },
     async shell(call, o) {
-      const words = call.agent.command === null ? [] : [call.prompt];
-      const text = [...words, ...(await previews(call))].join('\n\n');
+      const promptArgs = call.agent.command === null ? [] : [call.prompt];
+      const text = [...promptArgs, ...(await previews(call))].join('\n\n');
       return {
         ...(await shellStep(call, text, { env: { ...env, ...call.env }, cwd, ...o })),
         partial: previewed(call),

@@ -27,8 +27,8 @@ export async function attend(hooked: HookedSession, host: Host, env: Environment
   const { home } = host;
   const registered = knownSession(home, client, session);
   const chosen = env.RELAY_AGENT || chosenName(home, client, folder);
-  const wanted = chosen ?? registered?.agent ?? derivedName(client, folder);
-  const open = await host.relay.open({ agent: wanted });
+  const requestedName = chosen ?? registered?.agent ?? derivedName(client, folder);
+  const open = await host.relay.open({ agent: requestedName });
   const { relay } = open;
   const { pid, program } =
     registered?.pid !== undefined && processExists(registered.pid) ? registered : clientProcess();
@@ -45,10 +45,10 @@ export async function attend(hooked: HookedSession, host: Host, env: Environment
     warned: registered?.warned,
   };
   // Register the session locally first, because `reachOf` below looks up its route in this record.
-  await registerSession(home, { ...local, agent: wanted });
+  await registerSession(home, { ...local, agent: requestedName });
   if (registered === null) await signOffDead(relay);
   const { project } = inProject(folder);
-  const { name, held, unread } = await relay.agents.enter(wanted, {
+  const { name, held, unread } = await relay.agents.enter(requestedName, {
     client,
     session,
     folder,
@@ -61,7 +61,7 @@ export async function attend(hooked: HookedSession, host: Host, env: Environment
     inbound: INBOUND.find((each) => each === env.RELAY_INBOUND) ?? 'known',
     named: chosen !== null,
   });
-  if (name !== wanted) await registerSession(home, { ...local, agent: name });
+  if (name !== requestedName) await registerSession(home, { ...local, agent: name });
   const arrived = messageIds(hooked.prompt ?? '');
   if (arrived.length > 0) await confirm(relay, name, arrived);
   if (unread > 0) await settleSent(relay, name, local.transcript);
@@ -91,8 +91,8 @@ function claimKey({ by, what, since }: AgentClaim): string {
 /** Marks the messages in the prompt as shown: the client has delivered them from its own queue. */
 async function confirm(relay: Relay, name: string, arrived: readonly string[]): Promise<void> {
   const { messages } = await relay.agents.messages(name);
-  const shown = messages.filter(({ id }: AgentMessage) => arrived.includes(id));
-  for (const { id, route } of shown) await relay.agents.mark(name, { ids: [id], as: 'shown', route });
+  const delivered = messages.filter(({ id }: AgentMessage) => arrived.includes(id));
+  for (const { id, route } of delivered) await relay.agents.mark(name, { ids: [id], as: 'shown', route });
 }
 
 /**

@@ -23,7 +23,7 @@ interface Place {
 export function personAsker({ questions, channels }: Relay, place: Place) {
   return async (question: RunQuestion): Promise<AskedQuestion> => {
     const { run, step, key, timeoutMs, notify, signal, choices, who } = question;
-    const asked = await questions.ask({
+    const posted = await questions.ask({
       question: question.question,
       choices,
       who,
@@ -33,12 +33,12 @@ export function personAsker({ questions, channels }: Relay, place: Place) {
       ...(question.default === undefined ? {} : { default: question.default }),
       ...(timeoutMs === undefined ? {} : { expires_in: Math.max(1, timeoutMs / 1000) }),
     });
-    if (asked.status !== 'open') return waitForAnswer(questions, asked, signal);
+    if (posted.status !== 'open') return waitForAnswer(questions, posted, signal);
     // Without the scope `answer`, or after the question was answered, there is no link. Continue without it.
-    const link = await questions.link(asked.id).catch(ignore('forbidden', 'conflict'));
-    question.onAsked(asked, link?.url ?? null);
-    if (notify) await announce(asked, link?.url ?? '', notify, { channels }, place);
-    return waitForAnswer(questions, asked, signal);
+    const link = await questions.link(posted.id).catch(ignore('forbidden', 'conflict'));
+    question.onAsked(posted, link?.url ?? null);
+    if (notify) await announce(posted, link?.url ?? '', notify, { channels }, place);
+    return waitForAnswer(questions, posted, signal);
   };
 }
 

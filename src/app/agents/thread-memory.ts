@@ -14,10 +14,10 @@ export function openThreadMemory(home: string, remote: string | null): ThreadMem
   return {
     get: () => read(path)[relay],
     async set(id) {
-      const known = read(path);
-      if (known[relay] === id) return;
+      const threadsByRelay = read(path);
+      if (threadsByRelay[relay] === id) return;
       makeHome(home);
-      await writeJsonFile(path, { ...known, [relay]: id });
+      await writeJsonFile(path, { ...threadsByRelay, [relay]: id });
     },
     async forget(id) {
       const { [relay]: last, ...others } = read(path);

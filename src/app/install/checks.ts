@@ -162,8 +162,8 @@ async function tryHooks({ file, entries, value, text }: Installed, o: Trying): P
     const found = `${file} has none, so a session starts without the brief`;
     return [{ what: 'hooks', file, state: 'warning', found }];
   }
-  const words = Object.keys(HOOK_EVENTS[client as HookClient]);
-  const fired = await fireHooks(words, client as HookClient, env, deadline);
+  const hookNames = Object.keys(HOOK_EVENTS[client as HookClient]);
+  const fired = await fireHooks(hookNames, client as HookClient, env, deadline);
   return hooks.map(({ event, name: word, program }) => {
     const unfit = misplaced(event, word, client as HookClient) ?? programFault(program, own, env);
     const fault = unfit ?? wrong(fired.get(word));
@@ -218,12 +218,12 @@ function wrong(found: string | null | undefined): Fault | null {
 
 /** Returns a fault if there is no hook `word`, or if the settings run it at the wrong event. */
 function misplaced(event: string, word: string, client: HookClient): Fault | null {
-  const known: { readonly [word: string]: string } = HOOK_EVENTS[client];
-  if (known[word] === undefined) return wrong(`relay has no hook "${word}"`);
-  if (known[word] === event) return null;
-  const fires = Object.values(known).includes(event);
+  const eventsByWord: { readonly [word: string]: string } = HOOK_EVENTS[client];
+  if (eventsByWord[word] === undefined) return wrong(`relay has no hook "${word}"`);
+  if (eventsByWord[word] === event) return null;
+  const fires = Object.values(eventsByWord).includes(event);
   return wrong(
-    `the hook "${word}" is set for ${event}, but belongs to ${known[word]}${fires ? '' : `; relay has no hook for the event ${event} of ${client}`}`,
+    `the hook "${word}" is set for ${event}, but belongs to ${eventsByWord[word]}${fires ? '' : `; relay has no hook for the event ${event} of ${client}`}`,
   );
 }
 
@@ -247,8 +247,8 @@ function programFault(program: string, own: string, env: Environment): Fault | n
       return { state: 'wrong', found: `${name} is not on the PATH, so relay cannot run`, fix };
     if (name !== 'relay' || isOurProgram(place)) return null;
   } else if (isAbsolute(name) && place === null) return wrong(`${name} does not exist`);
-  const shown = plainLine(portable ? place! : program, COMMAND_CHARS);
-  return { state: 'warning', found: `${shown} is not this program, so it was not tested` };
+  const commandText = plainLine(portable ? place! : program, COMMAND_CHARS);
+  return { state: 'warning', found: `${commandText} is not this program, so it was not tested` };
 }
 
 function firstWord(line: string): string {
@@ -269,11 +269,11 @@ function othersIn(client: Client, installed: readonly Installed[]): Check[] {
         );
       return Object.entries(serversAt(entry.path, value)).flatMap(([name, server]) => {
         if (name === 'relay' && isOurServer(server)) return [];
-        const words =
+        const commandLine =
           serverCommandLine(server).join(' ') ||
           (isJsonObject(server) && String(server.url ?? '')) ||
           'no command';
-        return [`server ${plainLine(name, COMMAND_CHARS)} (${plainLine(words, COMMAND_CHARS)})`];
+        return [`server ${plainLine(name, COMMAND_CHARS)} (${plainLine(commandLine, COMMAND_CHARS)})`];
       });
     }),
   );
@@ -356,8 +356,8 @@ function lostVariables(client: Client, server: JsonObject, env: Environment): st
     return client !== 'gemini' || !GEMINI_KEEPS.test(name);
   };
   return RELAY_VARIABLES.filter((name) => {
-    const given = name in declared ? expand(String(declared[name]), env) : isGiven(name) ? env[name] : '';
-    return (env[name] || '') !== (given || '');
+    const value = name in declared ? expand(String(declared[name]), env) : isGiven(name) ? env[name] : '';
+    return (env[name] || '') !== (value || '');
   });
 }
 

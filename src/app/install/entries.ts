@@ -150,10 +150,10 @@ function addHooks(doc: JsonDocument, { client, hooks, flat, fields = {} }: Hooks
   for (const [name, value] of Object.entries(fields)) if (!doc.find([name])) doc.set([name], value);
   const present = new Set<string>();
   for (const ours of ourHandlers(doc.get(), client).reverse()) {
-    const [wanted, path] = [hooks[ours.name], pathOf(ours)];
-    if (wanted?.event === ours.event && !present.has(ours.name)) {
-      for (const [key, value] of Object.entries(wanted.handler)) doc.set([...path, key], value);
-      if (wanted.matcher && ours.alone) doc.set(['hooks', ours.event, ours.group, 'matcher'], wanted.matcher);
+    const [hook, path] = [hooks[ours.name], pathOf(ours)];
+    if (hook?.event === ours.event && !present.has(ours.name)) {
+      for (const [key, value] of Object.entries(hook.handler)) doc.set([...path, key], value);
+      if (hook.matcher && ours.alone) doc.set(['hooks', ours.event, ours.group, 'matcher'], hook.matcher);
       present.add(ours.name);
     } else removeHandler(doc, path, []);
   }
@@ -282,8 +282,8 @@ export function removeTomlServer(text: string): string {
   const { [TABLE]: __, ...rest } = before;
   const expected = Object.keys(others).length > 0 ? { ...before, [TABLE]: others } : rest;
   const lines = text.split(/(?<=\n)/);
-  const kept = lines.filter((_line, index) => !ourLines(lines).has(index));
-  return verifyToml(kept.join(''), expected);
+  const otherLines = lines.filter((_line, index) => !ourLines(lines).has(index));
+  return verifyToml(otherLines.join(''), expected);
 }
 
 function appended(text: string, server: JsonObject): string {

@@ -318,10 +318,10 @@ function wrappedEntry(
     throw refused('relay cannot wrap an HTTP server of Codex, because its headers are in several settings.');
   if (entry.type === 'sse')
     throw refused('relay mcp wrap does not support servers of the old SSE transport.');
-  const kept = Object.entries(entry).filter(([field]) => !HTTP_FIELDS.includes(field));
+  const commonFields = Object.entries(entry).filter(([field]) => !HTTP_FIELDS.includes(field));
   return {
     ...(client === 'opencode' ? { type: 'local' } : client === 'gemini' ? {} : { type: 'stdio' }),
-    ...Object.fromEntries(kept),
+    ...Object.fromEntries(commonFields),
     ...asEntry([launcher.command, ...launcher.args, 'mcp', 'wrap', '--name', name]),
     [variables]: {
       ...(isJsonObject(entry[variables]) ? entry[variables] : {}),

@@ -43,15 +43,15 @@ export async function installGitMerge(
   const after = lines.length === 0 ? null : `${lines.join('\n')}\n`;
   const command = `${shellLine(launcher, ['project', 'merge', '--driver'])} %O %A %B %P`;
   const driver = await git('config', '--local', DRIVER).catch(() => null);
-  const wanted = action === 'add' ? command : null;
+  const newDriver = action === 'add' ? command : null;
   if (!dryRun) {
     if (after === null) await rm(path, { force: true });
     else if (after !== before) await writeAtomically(path, after, { mode: 0o644 });
-    if (wanted !== driver) {
-      if (wanted === null) await git('config', '--local', '--remove-section', 'merge.relay');
+    if (newDriver !== driver) {
+      if (newDriver === null) await git('config', '--local', '--remove-section', 'merge.relay');
       else {
         await git('config', '--local', 'merge.relay.name', 'project files');
-        await git('config', '--local', DRIVER, wanted);
+        await git('config', '--local', DRIVER, newDriver);
       }
     }
   }
@@ -59,7 +59,7 @@ export async function installGitMerge(
   return {
     changes: [
       { ...shared, path, what: changeBetween(before, after) },
-      { ...shared, path: `${DRIVER} in the git configuration`, what: changeBetween(driver, wanted) },
+      { ...shared, path: `${DRIVER} in the git configuration`, what: changeBetween(driver, newDriver) },
     ],
     notes: action === 'add' ? ['Commit .gitattributes. Then run relay install git once in every clone.'] : [],
   };

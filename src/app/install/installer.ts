@@ -179,7 +179,7 @@ async function plan(
   const { targets, notes } = clientPlan(client, scope, settings.places, settings.launcher(scope), request);
   const plans: FilePlan[] = [];
   const ownNotes: string[] = [];
-  const kept: InstallReport['changes'][number][] = [];
+  const keptEdits: InstallReport['changes'][number][] = [];
   for (const target of targets) {
     const { parts } = target;
     if (only && !parts.some((part) => only.includes(part))) continue;
@@ -195,15 +195,15 @@ async function plan(
       const { files, edited } = await planSkill(action, target.folder, settings.skill, receipts);
       plans.push(...files);
       ownNotes.push(...edited.map((path) => `${path} was edited by hand, so it was not changed.`));
-      kept.push(...edited.map((path) => ({ path, parts, what: 'kept' as const, diff: [] })));
+      keptEdits.push(...edited.map((path) => ({ path, parts, what: 'kept' as const, diff: [] })));
       continue;
     }
     // `--only mcp` leaves out hooks in the same file.
     const entries = target.entries.filter(({ kind }) => only?.includes(kind) ?? true);
-    const wanted = { ...target, entries, parts: entries.map(({ kind }) => kind) };
+    const planned = { ...target, entries, parts: entries.map(({ kind }) => kind) };
     const receipt = await receipts.get(target.file);
     const partial = entries.length < target.entries.length;
-    plans.push(await (action === 'add' ? planAdd(wanted, receipt) : planRemove(wanted, receipt, partial)));
+    plans.push(await (action === 'add' ? planAdd(planned, receipt) : planRemove(planned, receipt, partial)));
   }
   const approval = APPROVALS[client];
   const setting = new RegExp(`"?${Object.keys(approval?.setting ?? {})[0]}"?\\s*[:=]`);
@@ -214,7 +214,7 @@ async function plan(
   const open = notes
     .filter((note) => note !== approval?.offer || !approved)
     .map((note) => (note === CODEX_TRUST && again ? CODEX_TRUST_AGAIN : note));
-  return { plans, notes: [...ownNotes, ...open], changes: [...kept, ...plans.map(describe)] };
+  return { plans, notes: [...ownNotes, ...open], changes: [...keptEdits, ...plans.map(describe)] };
 }
 
 async function planOf(
@@ -257,13 +257,13 @@ function lineDiff(before: string, after: string): string[] {
   const rows = diffLines(linesOf(before), linesOf(after)).map(({ kind, text }) => DIFF_MARKS[kind] + text);
   const near = (index: number) =>
     rows.slice(Math.max(0, index - DIFF_AROUND), index + DIFF_AROUND + 1).some((row) => !row.startsWith(' '));
-  const shown: string[] = [];
+  const excerpt: string[] = [];
   for (const [index, row] of rows.entries()) {
-    if (near(index)) shown.push(row);
-    else if (shown.length > 0 && shown.at(-1) !== ' …') shown.push(' …');
+    if (near(index)) excerpt.push(row);
+    else if (excerpt.length > 0 && excerpt.at(-1) !== ' …') excerpt.push(' …');
   }
-  if (shown.at(-1) === ' …') shown.pop();
-  return [`@@ line ${rows.findIndex((_, index) => near(index)) + 1} @@`, ...shown];
+  if (excerpt.at(-1) === ' …') excerpt.pop();
+  return [`@@ line ${rows.findIndex((_, index) => near(index)) + 1} @@`, ...excerpt];
 }
 
 function linesOf(text: string): string[] {
@@ -313,8 +313,8 @@ async function apply(
   const unchanged = async () => {
     if ((await readText(path)) !== before) throw new ChangedMeanwhile(path);
   };
-  const note = (text: string, made: readonly string[]) => {
-    const folders = [...(receipt?.folders ?? []), ...made];
+  const note = (text: string, newFolders: readonly string[]) => {
+    const folders = [...(receipt?.folders ?? []), ...newFolders];
     return receipts.put({ path, original, after: sha256(text), folders });
   };
   if (after === null) {

@@ -62,8 +62,10 @@ function cloneScript(): string | null {
  */
 function ownPath(env: Environment): string {
   const folders = (env.PATH ?? env.Path ?? '').split(delimiter);
-  const kept = env.npm_command ? folders.filter((at) => !/[/\\]node_modules[/\\]\.bin$/.test(at)) : folders;
-  return kept.join(delimiter);
+  const userFolders = env.npm_command
+    ? folders.filter((at) => !/[/\\]node_modules[/\\]\.bin$/.test(at))
+    : folders;
+  return userFolders.join(delimiter);
 }
 
 /**
@@ -94,11 +96,11 @@ export const HOOK_ENDS = [FAILS_OPEN, WAKES];
  */
 export function hookLine(
   launcher: Pick<Launcher, 'command' | 'args'>,
-  words: readonly string[],
+  args: readonly string[],
   platform: NodeJS.Platform,
 ): string {
-  const line = shellLine(launcher, words);
-  const end = words.at(-1) === 'wait' ? WAKES : FAILS_OPEN;
+  const line = shellLine(launcher, args);
+  const end = args.at(-1) === 'wait' ? WAKES : FAILS_OPEN;
   return platform === 'win32' ? line : `unset BUN_BE_BUN; ${line}${end}`;
 }
 
@@ -106,9 +108,9 @@ export function hookLine(
  * Joins words to a shell command line. Words with special characters get double quotes, which POSIX shells
  * and cmd.exe both accept.
  */
-export function shellLine(launcher: Pick<Launcher, 'command' | 'args'>, words: readonly string[]): string {
+export function shellLine(launcher: Pick<Launcher, 'command' | 'args'>, args: readonly string[]): string {
   const special = process.platform === 'win32' ? /["]/g : /["$`\\]/g;
-  return [launcher.command, ...launcher.args, ...words]
+  return [launcher.command, ...launcher.args, ...args]
     .map((word) => (/^[\w@%+=:,./~-]+$/.test(word) ? word : `"${word.replace(special, '\\$&')}"`))
     .join(' ');
 }

@@ -119,10 +119,10 @@ function fire(
     prompt: 'doctor',
     tool_input: { file_path: EDITED },
   };
-  const words = [...ownCommand(), 'hook', client, event];
+  const argv = [...ownCommand(), 'hook', client, event];
   // Other hooks take the messages of their agent, so the message for `wait` goes to an agent of its own.
   const own = event === 'wait' ? { ...env, RELAY_AGENT: WAITING_AGENT } : env;
-  return run({ words, cwd, env: own, input: JSON.stringify(input) }, deadline);
+  return run({ argv, cwd, env: own, input: JSON.stringify(input) }, deadline);
 }
 
 /**
@@ -132,16 +132,16 @@ function fire(
 export async function listTools(cwd: string, env: Environment, deadline: Deadline): Promise<string[]> {
   const clientInfo = { name: 'relay doctor', version: '1' };
   const params = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo };
-  const asked = [
+  const requests = [
     { id: 1, method: 'initialize', params },
     { method: 'notifications/initialized' },
     { id: 2, method: 'tools/list', params: {} },
   ];
-  const input = asked.map((message) => `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`).join('');
+  const input = requests.map((message) => `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`).join('');
   // Keep the server's input open, as a client does, and wait for the answer instead of the end of the server.
   const answered = (stdout: string) => /"id":\s*2\b[^\n]*\n/.test(stdout);
-  const words = [...ownCommand(), 'mcp'];
-  const { stdout, fault } = await run({ words, cwd, env, input, answered }, deadline);
+  const argv = [...ownCommand(), 'mcp'];
+  const { stdout, fault } = await run({ argv, cwd, env, input, answered }, deadline);
   const answers = stdout.split('\n').filter((line) => line.trim() !== '');
   const listed = answers.map(readAnswer).find(({ id }) => id === 2);
   if (!listed)
@@ -171,7 +171,7 @@ interface RunResult {
 }
 
 interface Start {
-  readonly words: readonly string[];
+  readonly argv: readonly string[];
   readonly cwd: string;
   readonly env: Environment;
   readonly input: string;
@@ -183,8 +183,8 @@ interface Start {
 }
 
 /** Runs a program. At the deadline the program and all its child processes are killed. */
-function run({ words, input, answered, ...o }: Start, deadline: Deadline): Promise<RunResult> {
-  const [command, ...args] = words;
+function run({ argv, input, answered, ...o }: Start, deadline: Deadline): Promise<RunResult> {
+  const [command, ...args] = argv;
   const grouped = process.platform !== 'win32';
   const child = spawn(command!, args, { ...o, env: { ...o.env }, detached: grouped, windowsHide: true });
   const { promise, resolve } = Promise.withResolvers<RunResult>();
@@ -210,11 +210,11 @@ function run({ words, input, answered, ...o }: Start, deadline: Deadline): Promi
   else child.stdin.end(input);
   child.once('error', (error) => resolve({ stdout: '', fault: error.message }));
   child.once('close', (status, signal) => {
-    const words = stderr.trim().split('\n')[0];
+    const firstLine = stderr.trim().split('\n')[0];
     const fault =
       status === 0 || status === EXIT_REWAKE
         ? null
-        : `it ended with ${status ?? signal}${words ? `: ${words}` : ''}`;
+        : `it ended with ${status ?? signal}${firstLine ? `: ${firstLine}` : ''}`;
     resolve({ stdout, fault });
   });
   return promise.finally(() => deadline.signal.removeEventListener('abort', timeUp));

@@ -24,11 +24,11 @@ export function codexHookTrust(
   });
 }
 
-function hookTrust(state: Json | undefined, wanted: string): Trust {
+function hookTrust(state: Json | undefined, expectedHash: string): Trust {
   if (!isJsonObject(state)) return 'untrusted';
   if (state.enabled === false) return 'refused';
   if (typeof state.trusted_hash !== 'string') return 'untrusted';
-  return state.trusted_hash === wanted ? 'trusted' : 'changed';
+  return state.trusted_hash === expectedHash ? 'trusted' : 'changed';
 }
 
 export function codexDigest(label: string, handler: JsonObject, matcher?: Json): string {

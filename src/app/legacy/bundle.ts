@@ -57,7 +57,7 @@ export function legacyEvents(parts: LegacyParts, notes: string[]): StoredEvent[]
   const events: StoredEvent[] = [];
   const waiting = [...parts.log];
   const rest = new Map(parts.contents.map(({ artifact }) => [artifact.ref, artifact]));
-  const made: number[] = [];
+  const newVersions: number[] = [];
   let version = 0;
   let moved = 0;
   const write = (event: LegacyLogEvent, makes?: LegacyVersion) => {
@@ -85,7 +85,7 @@ export function legacyEvents(parts: LegacyParts, notes: string[]): StoredEvent[]
     const place = waiting.findIndex(isIt);
     if (place > 0) moved++;
     if (place >= 0) return write(waiting.splice(place, 1)[0]!, makes);
-    made.push(version + 1);
+    newVersions.push(version + 1);
     const type = version === 0 ? 'thread.created' : 'state.patch.applied';
     const payload: JsonObject = version === 0 ? { name, thread_id } : {};
     write(
@@ -105,7 +105,8 @@ export function legacyEvents(parts: LegacyParts, notes: string[]): StoredEvent[]
   }
   while (version < versions.length) next();
   if (moved > 0) notes.push(`events reordered to match the order of versions: ${moved}`);
-  if (made.length > 0) notes.push(`versions without an event, which got a new one: ${made.length}`);
+  if (newVersions.length > 0)
+    notes.push(`versions without an event, which got a new one: ${newVersions.length}`);
   return withRest(events, rest);
 }
 

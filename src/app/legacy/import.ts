@@ -72,11 +72,11 @@ export function openLegacy(dir: string): LegacyHome & Disposable {
 
 async function* readThreads(root: string, db: LegacyDatabase | null): AsyncGenerator<LegacyThread> {
   const folders = (await readdir(root, { withFileTypes: true })).filter((entry) => entry.isDirectory());
-  const known = new Set([...(db?.threads.keys() ?? [])].filter(isUuid));
-  for (const name of [...new Set([...folders.map((folder) => folder.name), ...known])].sort()) {
+  const threadIds = new Set([...(db?.threads.keys() ?? [])].filter(isUuid));
+  for (const name of [...new Set([...folders.map((folder) => folder.name), ...threadIds])].sort()) {
     const path = join(root, name);
-    if (known.has(name) || PARTS.some((part) => isHere(join(path, part)))) {
-      yield await readThread(path, name, known.has(name) ? db : null);
+    if (threadIds.has(name) || PARTS.some((part) => isHere(join(path, part)))) {
+      yield await readThread(path, name, threadIds.has(name) ? db : null);
     }
   }
 }
@@ -120,20 +120,20 @@ class ThreadReader {
     const born = isHere(path) ? (await lstat(path)).mtimeMs : 0;
     const created = isMoment(source.created) ? source.created : new Date(born).toISOString();
     const contents: LegacyContent[] = [];
-    const taken = new Set<string>();
+    const usedRefs = new Set<string>();
     const refs = new Map<string, string>();
     for (const artifact of source.artifacts) {
-      const isFree = isRef(artifact.ref) && !taken.has(artifact.ref);
+      const isFree = isRef(artifact.ref) && !usedRefs.has(artifact.ref);
       // Replace a ref that is invalid here or already used. The new ref is derived from the file name, so
       // that every import gives the same ref.
       const ref = isFree ? artifact.ref : await this.#derivedRef(artifact.file);
       const content = await this.#content({ ...artifact, ref });
       if (!content) continue;
       contents.push(content);
-      taken.add(ref);
+      usedRefs.add(ref);
       if (isFree) continue;
       notes.push(`artifact ${artifact.ref.slice(0, 64)} (${artifact.file}) now has the ref ${ref}`);
-      if (!taken.has(artifact.ref)) refs.set(artifact.ref, ref);
+      if (!usedRefs.has(artifact.ref)) refs.set(artifact.ref, ref);
     }
     const { versions, misfit } = versionsOf(source.states(), created, refs, notes);
     const state = join(path, 'state.json');
@@ -208,12 +208,12 @@ class ThreadReader {
 
 function provenanceOf(
   { created_by, created_at, source_refs, capability }: JsonObject,
-  made: string,
+  threadCreatedAt: string,
 ): Provenance {
   const refs = Array.isArray(source_refs) ? source_refs : [];
   return {
     created_by: typeof created_by === 'string' && created_by.length <= 256 ? created_by : LEGACY_AUTHOR,
-    created_at: isMoment(created_at) ? created_at : made,
+    created_at: isMoment(created_at) ? created_at : threadCreatedAt,
     source_refs: refs
       .filter((ref): ref is string => typeof ref === 'string' && ref.length <= 128)
       .slice(0, ARTIFACT_SOURCES),

@@ -29,9 +29,10 @@ export async function fromDatabase(db: LegacyDatabase, id: string, folder: strin
     ...row,
     file: path.replace(/^.*[\\/]/, ''),
   }));
-  const known = new Set(artifacts.map(({ file }) => file));
+  const listedFiles = new Set(artifacts.map(({ file }) => file));
   for (const file of await filesIn(folder)) {
-    if (!known.has(file)) notes.push(`artifacts/${file} is not listed in relay.db and was not imported`);
+    if (!listedFiles.has(file))
+      notes.push(`artifacts/${file} is not listed in relay.db and was not imported`);
   }
   const events = db.events(id).map(({ payload, ...row }) => eventOf({ ...row, payload: parse(payload) }));
   const created = created_at as string | undefined;
@@ -112,8 +113,8 @@ function eventOf(fields: JsonObject & { timestamp: string }) {
   const { id, type, payload, timestamp } = fields;
   if (typeof type === 'string' && isJsonObject(payload)) return { id: text(id), type, payload, timestamp };
   const { timestamp: _, id: __, ...rest } = fields;
-  const kept = isJsonObject(payload) ? payload : rest;
-  return { id: text(id), type: UNKNOWN_EVENT, payload: kept, timestamp };
+  const content = isJsonObject(payload) ? payload : rest;
+  return { id: text(id), type: UNKNOWN_EVENT, payload: content, timestamp };
 }
 
 const parse = (json: string): Json => orElse(() => JSON.parse(json), json);

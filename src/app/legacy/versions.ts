@@ -51,28 +51,28 @@ export function versionsOf(
     for (; versions.length < version - 1; missing.push(versions.length)) add(content, stampOf({}, created));
   };
   for (const { version, data } of states) {
-    const known = data !== null && Number.isSafeInteger(version) && version > versions.length;
-    if (!known || version > versions.length + MISSING_VERSIONS) {
+    const isReadable = data !== null && Number.isSafeInteger(version) && version > versions.length;
+    if (!isReadable || version > versions.length + MISSING_VERSIONS) {
       notes.push(`v${version} of the state cannot be read and was not imported`);
       continue;
     }
     skipTo(version);
-    const taken = takeOverState(data, refs);
-    misfit = taken.left.length > 0;
-    emptied ||= taken.emptied;
-    for (const what of taken.left) left.add(what);
+    const takeover = takeOverState(data, refs);
+    misfit = takeover.left.length > 0;
+    emptied ||= takeover.emptied;
+    for (const what of takeover.left) left.add(what);
     const stamp = stampOf(data, created);
-    if (jsonBytes(taken.content) + AROUND_BYTES > STATE_BYTES) {
+    if (jsonBytes(takeover.content) + AROUND_BYTES > STATE_BYTES) {
       left.add(
         `v${version} of the state is larger than ${STATE_BYTES} bytes; the previous version is used instead`,
       );
       misfit = true;
       add(content, stamp);
-    } else if (version === 1 && jsonBytes(taken.content) !== jsonBytes(EMPTY)) {
+    } else if (version === 1 && jsonBytes(takeover.content) !== jsonBytes(EMPTY)) {
       add(EMPTY, stamp);
       left.add('v1 of the state was not empty; its content is now in v2');
-      late = () => add(taken.content, stamp);
-    } else add(taken.content, stamp);
+      late = () => add(takeover.content, stamp);
+    } else add(takeover.content, stamp);
   }
   late?.();
   if (versions.length === 0) add(EMPTY, stampOf({}, created));
@@ -94,8 +94,8 @@ const EMPTY = takeOverState({}, new Map()).content;
 const METRICS = ['cache_hits', 'cache_misses', 'tokens_estimate', 'tokens_avoided', 'hop_count'] as const;
 
 function stampOf({ updated_at, metrics }: JsonObject, created: string): LegacyVersion['stamp'] {
-  const given = (metrics ?? {}) as { [name: string]: Json | undefined };
-  const figures = METRICS.map((name) => [name, Number.isSafeInteger(given[name]) ? given[name] : 0]);
+  const fields = (metrics ?? {}) as { [name: string]: Json | undefined };
+  const figures = METRICS.map((name) => [name, Number.isSafeInteger(fields[name]) ? fields[name] : 0]);
   const stamp = { updated_at: isMoment(updated_at) ? updated_at : created };
   return { ...stamp, metrics: Object.fromEntries(figures) as Metrics };
 }

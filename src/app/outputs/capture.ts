@@ -114,8 +114,8 @@ export class Capture {
     spool.append(line === -1 ? chunk.subarray(0, room) : chunk.subarray(0, line + 1));
     if (fits) return;
     this.#cut = 1;
-    for (const kept of spool.chunks())
-      for (let at = kept.indexOf(LINE_FEED); at !== -1; at = kept.indexOf(LINE_FEED, at + 1)) this.#cut++;
+    for (const chunk of spool.chunks())
+      for (let at = chunk.indexOf(LINE_FEED); at !== -1; at = chunk.indexOf(LINE_FEED, at + 1)) this.#cut++;
   }
 
   async #end(hurry: boolean): Promise<void> {
@@ -141,8 +141,8 @@ export class Capture {
   }
 
   async #printAll(): Promise<void> {
-    const kept = [this.#spool?.chunks() ?? [], this.#held];
-    if (!this.#o.live) for (const chunks of kept) for (const chunk of chunks) await this.#o.print(chunk);
+    const output = [this.#spool?.chunks() ?? [], this.#held];
+    if (!this.#o.live) for (const chunks of output) for (const chunk of chunks) await this.#o.print(chunk);
     this.#close();
   }
 

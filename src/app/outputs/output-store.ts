@@ -95,10 +95,10 @@ export class OutputStore implements AsyncDisposable {
    * outputs.
    */
   async keepWithin(bytes = this.#config.output_storage): Promise<number> {
-    let [deleted, kept] = [0, 0];
+    let [deleted, keptBytes] = [0, 0];
     for (const output of await this.list()) {
-      kept += output.bytes;
-      if (kept <= bytes) continue;
+      keptBytes += output.bytes;
+      if (keptBytes <= bytes) continue;
       // `not_found`: another process has just deleted the output.
       await this.#open.relay.pointers.delete(output.id).catch(ignore('not_found'));
       deleted++;

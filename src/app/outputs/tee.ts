@@ -160,8 +160,8 @@ async function save(
   const cut = o.cut === undefined ? {} : { cut: o.cut };
   const about = { command, exit: o.exit, lines, tokens, bytes: spool.size, ...cut };
   const lastLine = (handle: string) => o.lastLine(handle, about, omitted[0]);
-  const shown = shownTokens + (await ownTextWork.count(lastLine('relay:10000'))).tokens;
-  const pushed = await store.save(spool, { ...about, shown: o.live ? tokens : shown });
+  const shownWithFooter = shownTokens + (await ownTextWork.count(lastLine('relay:10000'))).tokens;
+  const pushed = await store.save(spool, { ...about, shown: o.live ? tokens : shownWithFooter });
   return lastLine(pushed.handle ?? pushed.id);
 }
 

@@ -24,18 +24,18 @@ import { openProject } from './project-files.ts';
  * only git has, because a server must not start programs for a page.
  */
 export function dashboardProjects(folders: readonly string[]): ProjectSource {
-  const shown = new Map(
+  const projectsById = new Map(
     folders.map((folder) => [idOf(folder), { folder, project: openProject(checked(folder)) }]),
   );
   return {
     list: () =>
       Promise.all(
-        Array.from(shown, async ([id, { folder, project }]) =>
+        Array.from(projectsById, async ([id, { folder, project }]) =>
           itemOf(id, folder, await read(project, { quick: true })),
         ),
       ),
     get: async (id) => {
-      const found = shown.get(id);
+      const found = projectsById.get(id);
       return found ? viewOf(id, found.folder, found.project) : null;
     },
   };

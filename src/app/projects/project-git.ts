@@ -64,13 +64,13 @@ export function projectGit(folder: string, timeoutMs?: number, place = ''): Proj
     async status() {
       const { branch, commit, inFlight } = readStatus(await git(...STATUS, '--', '.').catch(() => ''));
       const prefix = repositoryAround(folder)?.prefix ?? '';
-      const shown = inFlight
+      const paths = inFlight
         .map(({ path, state }) => ({
           path: path.startsWith(prefix) ? path.slice(prefix.length) : path,
           state,
         }))
         .filter(({ path }) => !own.has(path) && !path.startsWith(`${LOCAL_FOLDER}/`));
-      return { branch, commit, inFlight: shown };
+      return { branch, commit, inFlight: paths };
     },
     async changedLines() {
       const text = await git(...CHANGED_LINES).catch(() => '');
@@ -197,20 +197,20 @@ function noHistory(error: Error): string {
  * each parent whose file differs.
  */
 function readLog(text: string): { commit: string; before: string[]; after: string }[] {
-  const found = new Map<string, { commit: string; parents: number; before: string[]; after: string }>();
+  const changes = new Map<string, { commit: string; parents: number; before: string[]; after: string }>();
   for (const entry of text.split('\0').slice(1)) {
     const [head = '', ...rows] = entry.split('\n').filter(Boolean);
     const [commit = '', ...parents] = head.split(' ');
     for (const row of rows) {
       const [, , before = NO_BLOB, after = NO_BLOB] = row.split(' ');
-      const change = found.get(commit) ?? { commit, parents: parents.length, before: [], after };
+      const change = changes.get(commit) ?? { commit, parents: parents.length, before: [], after };
       change.before.push(before);
-      found.set(commit, change);
+      changes.set(commit, change);
     }
   }
   // git lists a parent only if the file differs from it. A merge with fewer rows than parents took the file
   // of a parent unchanged, so omit it.
-  return [...found.values()].filter(({ parents, before }) => before.length >= parents);
+  return [...changes.values()].filter(({ parents, before }) => before.length >= parents);
 }
 
 /** Parses `git cat-file --batch`: `<id> blob <bytes>`, a line end, the bytes, a line end. */

@@ -68,11 +68,11 @@ export async function runGit(folder: string, args: readonly string[], o: GitOpti
  * the repository's attributes choose among them.
  */
 async function filtersOff(folder: string, o: GitOptions): Promise<string[]> {
-  const asked = start(folder, ALWAYS, ['config', '--name-only', '-z', '--get-regexp', '^filter\\.'], {
+  const configRead = start(folder, ALWAYS, ['config', '--name-only', '-z', '--get-regexp', '^filter\\.'], {
     ...o,
     started: undefined,
   });
-  const keys = String(await asked.catch(none)).split('\0');
+  const keys = String(await configRead.catch(none)).split('\0');
   const names = new Set(keys.flatMap((key) => /^filter\.(.*)\.[^.]+$/s.exec(key)?.[1] ?? []));
   return [...names].flatMap((name) => {
     // -c cannot disable a filter with "=" in its name. Failing is better than a result that such a filter
@@ -106,10 +106,10 @@ async function start(
   // Omit variables that git sets for hooks, because they may name another repository.
   const { GIT_DIR: _, GIT_WORK_TREE: __, GIT_INDEX_FILE: ___, ...inherited } = process.env;
   const env = { ...inherited, LC_ALL: 'C', ...(asUser ? {} : READING_ENV) };
-  const given = settings.flatMap((setting) => ['-c', setting]);
-  const words = ['-C', folder, '--no-pager', ...given, ...args];
+  const settingArgs = settings.flatMap((setting) => ['-c', setting]);
+  const argv = ['-C', folder, '--no-pager', ...settingArgs, ...args];
   const begin = bun && !asUser ? startOnBun : startOnNode;
-  return begin(words, { timeoutMs, input, env, started });
+  return begin(argv, { timeoutMs, input, env, started });
 }
 
 interface StartOptions extends Pick<GitOptions, 'input' | 'started'> {
@@ -118,7 +118,7 @@ interface StartOptions extends Pick<GitOptions, 'input' | 'started'> {
 }
 
 async function startOnNode(
-  words: readonly string[],
+  argv: readonly string[],
   { timeoutMs, input, env, started }: StartOptions,
 ): Promise<Buffer> {
   // Load the module only here: not every hook and command needs git.
@@ -131,7 +131,7 @@ async function startOnNode(
     env,
   };
   return new Promise((resolve, reject) => {
-    const child = execFile('git', words, o, (error, stdout, stderr) => {
+    const child = execFile('git', argv, o, (error, stdout, stderr) => {
       if (!error) resolve(stdout);
       else reject(new GitError(String(stderr).trim().split('\n').at(-1) || error.message, error.code));
     });
@@ -146,7 +146,7 @@ async function startOnNode(
  * commands run.
  */
 async function startOnBun(
-  words: readonly string[],
+  argv: readonly string[],
   { timeoutMs, input, env, started }: StartOptions,
 ): Promise<Buffer> {
   const o = {
@@ -160,7 +160,7 @@ async function startOnBun(
   } as const;
   let child: ReturnType<NonNullable<typeof bun>['spawn']>;
   try {
-    child = bun!.spawn(['git', ...words], o);
+    child = bun!.spawn(['git', ...argv], o);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     throw new GitError(`git cannot be started: ${code}`, code);

@@ -69,8 +69,8 @@ function filesFrom(read: (name: string) => Uint8Array | null): DashboardFiles {
  * Builds the dashboard into a new folder, which replaces the old build, unless the old build is up to date.
  */
 async function build(folder: string, target: string): Promise<void> {
-  const made = statSync(join(target, 'index.html'), { throwIfNoEntry: false })?.mtimeMs ?? 0;
-  if (SOURCES.every((path) => newest(join(folder, path)) <= made)) return;
+  const builtAt = statSync(join(target, 'index.html'), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  if (SOURCES.every((path) => newest(join(folder, path)) <= builtAt)) return;
   const fresh = `${target}-${process.pid}`;
   try {
     const script = join(folder, 'scripts', 'build', 'dashboard.ts');

@@ -20,16 +20,16 @@ export async function detachServer(config: Config, env: Environment, o: ServeOpt
   const log = join(config.home, 'server.log');
   const { fd, size } = openLog(log);
   const [program, ...args] = ownCommand();
-  const words = ['up', '--home', config.home, '--host', o.host, '--port', String(o.port)];
-  if (o.open) words.push('--open');
-  if (o.auth) words.push('--auth');
-  if (o.publicUrl) words.push('--public-url', o.publicUrl);
-  if (o.tlsCert) words.push('--tls-cert', resolve(o.tlsCert));
-  if (o.tlsKey) words.push('--tls-key', resolve(o.tlsKey));
-  if (o.loopbackWebhooks) words.push('--loopback-webhooks');
-  for (const folder of o.projects ?? []) words.push('--project', resolve(folder));
-  for (const proxy of o.trustProxy ?? []) words.push('--trust-proxy', proxy);
-  const child = spawn(program!, [...args, ...words], {
+  const command = ['up', '--home', config.home, '--host', o.host, '--port', String(o.port)];
+  if (o.open) command.push('--open');
+  if (o.auth) command.push('--auth');
+  if (o.publicUrl) command.push('--public-url', o.publicUrl);
+  if (o.tlsCert) command.push('--tls-cert', resolve(o.tlsCert));
+  if (o.tlsKey) command.push('--tls-key', resolve(o.tlsKey));
+  if (o.loopbackWebhooks) command.push('--loopback-webhooks');
+  for (const folder of o.projects ?? []) command.push('--project', resolve(folder));
+  for (const proxy of o.trustProxy ?? []) command.push('--trust-proxy', proxy);
+  const child = spawn(program!, [...args, ...command], {
     detached: true,
     stdio: ['ignore', fd, fd],
     // Pass the engine's address in the environment: it may contain a password, and other users can read

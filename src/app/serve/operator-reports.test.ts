@@ -7,10 +7,10 @@ import { test } from 'node:test';
 import { TraceExporter } from './operator-reports.ts';
 
 test('flush sends all pending traces to the collector', async (t) => {
-  let taken = '';
+  let received = '';
   const collector = createServer(async (request, response) => {
     const body = await text(request);
-    taken = body;
+    received = body;
     response.end('{}');
   }).listen(0, '127.0.0.1');
   t.after(() => collector.close());
@@ -20,5 +20,5 @@ test('flush sends all pending traces to the collector', async (t) => {
   const request = { id: 'a-1', method: 'GET', operation: 'pointers.pull', status: 200, at: 0, ms: 1 };
   traces.add({ ...request, address: '127.0.0.1', caller: null, traceparent: null });
   await traces.flush();
-  assert.match(taken, /pointers\.pull/);
+  assert.match(received, /pointers\.pull/);
 });

@@ -75,13 +75,13 @@ describe('publicFetch', () => {
   });
 
   it('rejects a host name if any of its addresses is not public', async () => {
-    const asked: string[] = [];
+    const checkedAddresses: string[] = [];
     const mixed = publicFetch((address) => {
-      asked.push(address);
+      checkedAddresses.push(address);
       return isPublicAddress(address);
     });
     await assert.rejects(mixed(`http://localhost:${new URL(base).port}/`, o()), /not on the public internet/);
-    assert.ok(asked.length > 0);
+    assert.ok(checkedAddresses.length > 0);
   });
 
   it('stops at the size limit and at the timeout', async () => {

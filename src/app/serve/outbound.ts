@@ -117,9 +117,9 @@ async function guardedRequest(
   checkLiteral(url, guard);
   const { request } = url.protocol === 'https:' ? await import('node:https') : await import('node:http');
   return new Promise((resolve, reject) => {
-    const asked = request(url, { ...options, agent: false, lookup: guardedLookup(guard) }, resolve);
-    asked.on('error', reject);
-    asked.end(body);
+    const outgoing = request(url, { ...options, agent: false, lookup: guardedLookup(guard) }, resolve);
+    outgoing.on('error', reject);
+    outgoing.end(body);
   });
 }
 

@@ -63,8 +63,8 @@ function ownerFromProc(port: number): PortOwner | null {
 }
 
 function commandOf(pid: string): string {
-  const words = read(`/proc/${pid}/cmdline`).split('\0').filter(Boolean);
-  return words.length > 0 ? shorten(words.join(' ')) : read(`/proc/${pid}/comm`).trim();
+  const argv = read(`/proc/${pid}/cmdline`).split('\0').filter(Boolean);
+  return argv.length > 0 ? shorten(argv.join(' ')) : read(`/proc/${pid}/comm`).trim();
 }
 
 function ownerFromLsof(port: number): Promise<PortOwner | null> {

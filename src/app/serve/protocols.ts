@@ -56,7 +56,7 @@ export function a2aProtocol(o: ProtocolOptions, stopping: AbortSignal) {
       ['ALL', '/a2a'],
       ['ALL', '/a2a/*'],
     ],
-    answer: async (...asked) => (await loaded()).answer(...asked),
+    answer: async (...args) => (await loaded()).answer(...args),
     /**
      * Sends the notifications in `entries` or, by default, all that earlier servers did not deliver. If there
      * are none, this costs one read.

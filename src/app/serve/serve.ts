@@ -119,12 +119,15 @@ export async function startServer(o: ServerOptions): Promise<RunningServer> {
   };
   const a2a = a2aProtocol({ ...o, webhooks }, stopping.signal);
   const app = createHttpApp(deps, [mcpProtocol(o, stopping.signal), a2a]);
-  const guard = (asked: IncomingMessage) =>
-    guardBrowser({ method: 'GET', url: asked.url ?? '/', header: (name) => headerOf(asked, name) }, browsers);
-  const limit = async (caller: Caller | null, asked: IncomingMessage) => {
+  const guard = (request: IncomingMessage) =>
+    guardBrowser(
+      { method: 'GET', url: request.url ?? '/', header: (name) => headerOf(request, name) },
+      browsers,
+    );
+  const limit = async (caller: Caller | null, request: IncomingMessage) => {
     const { address } = clientAddress(
-      (name) => headerOf(asked, name),
-      asked.socket.remoteAddress ?? null,
+      (name) => headerOf(request, name),
+      request.socket.remoteAddress ?? null,
       isTrustedProxy,
     );
     await deps.limiter?.check(caller, address);
@@ -132,7 +135,7 @@ export async function startServer(o: ServerOptions): Promise<RunningServer> {
   const sockets = new SocketServer({ ...o, guard, authenticate, limit, limits: o.sockets });
   const listener = getRequestListener(app, { hostname: o.host, errorHandler: malformed });
   const server = makeServer(o, listener);
-  const upgrade: SocketServer['upgrade'] = (...asked) => sockets.upgrade(...asked);
+  const upgrade: SocketServer['upgrade'] = (...args) => sockets.upgrade(...args);
   server.on('upgrade', upgrade);
   acceptRawPaths(server, upgrade);
   connections = new Connections(server, { ...CONNECTIONS, ...o.connections });
@@ -241,13 +244,13 @@ function renewCertificate(
   log: ServerOptions['log'],
 ): NodeJS.Timeout {
   const stamp = () => [tls.cert, tls.key].map((path) => statSync(path).mtimeMs).join();
-  let known = stamp();
+  let lastStamp = stamp();
   return setInterval(() => {
     try {
       const now = stamp();
-      if (now === known) return;
+      if (now === lastStamp) return;
       server.setSecureContext(readCertificate(tls));
-      known = now;
+      lastStamp = now;
       log({ level: 'info', event: 'certificate-renewed' });
     } catch (error) {
       log({ level: 'warn', event: 'certificate-not-renewed', error: String(error) });

@@ -57,8 +57,8 @@ function withStore(config: Config, { engine, engineFile, blobs }: ServeOptions):
 function clusterOf({ engine, home }: Config, env: Environment): Cluster | null {
   if (engine === null) return null;
   const written = loadConfig({ ...env, RELAY_ENGINE: '', RELAY_ENGINE_FILE: '' }, { home }).engine;
-  const shown = maskPassword(engine);
-  return { shown, isKnown: shown === engine || written === engine };
+  const maskedEngine = maskPassword(engine);
+  return { shown: maskedEngine, isKnown: maskedEngine === engine || written === engine };
 }
 
 async function firstKey(config: Config, warn: Warn | undefined): Promise<CreatedKey | null> {

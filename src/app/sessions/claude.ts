@@ -25,9 +25,9 @@ export const claudeReader: Reader = {
   client: 'claude',
   candidates({ home, env }, folder) {
     const root = join(env.CLAUDE_CONFIG_DIR || join(home, '.claude'), 'projects');
-    const wanted = folder === null ? '' : folder.replace(/[^a-zA-Z0-9]/g, '-').slice(0, 200);
+    const folderPrefix = folder === null ? '' : folder.replace(/[^a-zA-Z0-9]/g, '-').slice(0, 200);
     return namesIn(root)
-      .filter((name) => name.startsWith(wanted))
+      .filter((name) => name.startsWith(folderPrefix))
       .flatMap((name) => transcriptsIn(join(root, name)));
   },
   async describe({ file }) {

@@ -25,10 +25,10 @@ export const codexReader: Reader = {
     const root = join(env.CODEX_HOME || join(home, '.codex'), 'sessions');
     return daysIn(root, 3).flatMap(transcriptsIn);
   },
-  async describe({ file }, wanted) {
+  async describe({ file }, folder) {
     // Read only the first bytes to skip transcripts of other folders: there may be thousands.
     const [, cwd] = /"cwd":("(?:[^"\\]|\\.)*")/.exec(await startOf(file, START_BYTES)) ?? [];
-    if (cwd !== undefined && !isInside(JSON.parse(cwd), wanted)) return null;
+    if (cwd !== undefined && !isInside(JSON.parse(cwd), folder)) return null;
     const head = await headOf(file);
     const meta = fieldIn(head[0], 'payload');
     if (head[0]?.type !== 'session_meta' || fieldIn(meta, 'source', 'subagent') !== undefined) return null;

@@ -49,11 +49,11 @@ export class SessionIndex implements Disposable {
    * Deletes the texts of these sessions or, if `names` is null, of all. With `hide`, also hides the sessions.
    */
   forget(names: readonly string[] | null, hide: boolean): void {
-    const wanted =
+    const sources =
       names ??
       (this.#db.prepare('select name from sessions').all() as { name: string }[]).map(({ name }) => name);
     this.#transaction(() => {
-      for (const name of wanted) {
+      for (const name of sources) {
         this.#remove(name);
         if (hide) this.#db.prepare('insert or ignore into forgotten values (?)').run(name);
       }

@@ -205,8 +205,8 @@ export class Mirror {
     const file = openSync(join(folder, 'events.log'), 'a+', 0o600);
     try {
       const { size } = fstatSync(file);
-      const known = this.#ends.get(head.root);
-      let { count, seq } = known?.size === size ? known : await this.#findEnd(head, file, size);
+      const savedEnd = this.#ends.get(head.root);
+      let { count, seq } = savedEnd?.size === size ? savedEnd : await this.#findEnd(head, file, size);
       let text = '';
       let contents: string[] = [];
       let written = fstatSync(file).size;

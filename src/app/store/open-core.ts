@@ -50,7 +50,7 @@ export async function openCore(
   const env = systemEnv;
   const workers = role === 'cli' ? null : new (await import('./text-workers.ts')).TextWorkers();
   const opened = await openEngine(config, engineRole, env, warn, {
-    indexThreads: workers ? (job, asked) => workers.index(job, asked) : undefined,
+    indexThreads: workers ? (job, options) => workers.index(job, options) : undefined,
   });
   const { engine, readableFiles } = opened;
   const texts = workers ?? ownTextWork;

@@ -103,10 +103,10 @@ async function onStore(config: Config, { agent, ...o }: StoreOptions): Promise<O
 
 /** Returns a function that creates the client at first use, because many commands need only the relay. */
 function clientOf(o: ContextRelayOptions): () => Promise<ContextRelay> {
-  let made: Promise<ContextRelay> | undefined;
+  let relay: Promise<ContextRelay> | undefined;
   return () => {
-    made ??= import('../../sdk/context-relay.ts').then(({ ContextRelay }) => new ContextRelay(o));
-    return made;
+    relay ??= import('../../sdk/context-relay.ts').then(({ ContextRelay }) => new ContextRelay(o));
+    return relay;
   };
 }
 

@@ -46,9 +46,9 @@ export function remoteEngineAt(address: string): RemoteEngine | null {
 export function withKnownLogin(address: string, configured: string | null): string {
   const parts = /^([a-z]+:\/\/)([^@/]*@)?([^/@]+)/;
   const [, , login, servers] = parts.exec(configured ?? '') ?? [];
-  const [, , given, named] = parts.exec(address) ?? [];
+  const [, , ownLogin, named] = parts.exec(address) ?? [];
   const isSame = named !== undefined && servers?.split(',').sort().join() === named.split(',').sort().join();
-  return login && !given && isSame ? address.replace('://', `://${login}`) : address;
+  return login && !ownLogin && isSame ? address.replace('://', `://${login}`) : address;
 }
 
 /** Returns a description of valid addresses, for an error message. */

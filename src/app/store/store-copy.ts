@@ -48,7 +48,7 @@ export class StoreCopy {
   readonly #from: MovableEngine;
   readonly #to: MovableEngine;
   readonly #moved: (items: number) => void;
-  readonly #known = {
+  readonly #copied = {
     records: new Map<string, CopiedItem>(),
     documents: new Map<string, CopiedItem>(),
     blobs: new Map<string, CopiedItem>(),
@@ -68,14 +68,14 @@ export class StoreCopy {
   /** Reads which items the target already has. */
   async learn(): Promise<void> {
     const { moving } = this.#to;
-    const { records, documents, blobs } = this.#known;
-    const known = (version: string, bytes = 0): CopiedItem => ({ version, bytes, seen: 0 });
+    const { records, documents, blobs } = this.#copied;
+    const copied = (version: string, bytes = 0): CopiedItem => ({ version, bytes, seen: 0 });
     for await (const { stream, ...log } of moving.exportLogs()) this.#logs.set(stream, { ...log, seen: 0 });
     for await (const record of moving.exportRecords())
-      if (record.key !== ARRIVING_KEY) records.set(record.key, known(recordVersion(record)));
+      if (record.key !== ARRIVING_KEY) records.set(record.key, copied(recordVersion(record)));
     for await (const document of moving.exportDocuments())
-      documents.set(document.key, known(documentVersion(document)));
-    for await (const blob of moving.exportBlobs()) blobs.set(blob.key, known(blobVersion(blob), blob.size));
+      documents.set(document.key, copied(documentVersion(document)));
+    for await (const blob of moving.exportBlobs()) blobs.set(blob.key, copied(blobVersion(blob), blob.size));
   }
 
   /**
@@ -99,15 +99,15 @@ export class StoreCopy {
     changed += await this.#copyAll('records', moving.exportRecords(), pass, recordVersion, (record) =>
       this.#copyRecord(record, checked),
     );
-    changed += await removeUnseen(this.#known.records, pass, (key) => records.delete(key));
+    changed += await removeUnseen(this.#copied.records, pass, (key) => records.delete(key));
     const putDocument = async ({ key, text, fields }: ExportedDocument) => {
       await index.put(key, text, fields);
       return true;
     };
     changed += await this.#copyAll('documents', moving.exportDocuments(), pass, documentVersion, putDocument);
-    changed += await removeUnseen(this.#known.documents, pass, (key) => index.remove(key));
+    changed += await removeUnseen(this.#copied.documents, pass, (key) => index.remove(key));
     changed += await this.#copyBodies('', pass, checked);
-    changed += await removeUnseen(this.#known.blobs, pass, (key) => blobs.delete(key));
+    changed += await removeUnseen(this.#copied.blobs, pass, (key) => blobs.delete(key));
     return changed;
   }
 
@@ -127,7 +127,7 @@ export class StoreCopy {
         await this.#copyLog(now, pass, false);
         await this.#copyBodies(`${log.stream}/`, pass, false);
         const remove = (key: string) => this.#to.blobs.delete(key);
-        await removeUnseen(this.#known.blobs, pass, remove, `${log.stream}/`);
+        await removeUnseen(this.#copied.blobs, pass, remove, `${log.stream}/`);
       }
     }
   }
@@ -138,11 +138,11 @@ export class StoreCopy {
     const found = new StoreCopy(this.#from, this.#to);
     await found.learn();
     for (const kind of ['records', 'documents', 'blobs'] as const) {
-      const [wanted, there] = [this.#known[kind], found.#known[kind]];
-      for (const [key, { version }] of wanted)
+      const [expected, there] = [this.#copied[kind], found.#copied[kind]];
+      for (const [key, { version }] of expected)
         if (there.get(key)?.version !== version && !(await this.#hasExpired(kind, key)))
           throw notTheSame(key);
-      for (const key of there.keys()) if (!wanted.has(key)) throw notTheSame(key);
+      for (const key of there.keys()) if (!expected.has(key)) throw notTheSame(key);
     }
     await mapConcurrent(
       moving.exportLogs(),
@@ -167,7 +167,7 @@ export class StoreCopy {
   /** Counts the items in the target. */
   counts(): Omit<EngineCopied, 'from' | 'to' | 'lost' | 'frozen_ms'> {
     let [bytes, entries] = [0, 0];
-    const { records, documents, blobs } = this.#known;
+    const { records, documents, blobs } = this.#copied;
     for (const blob of blobs.values()) bytes += blob.bytes;
     for (const { count } of this.#logs.values()) entries += count;
     const sizes = { blobs: blobs.size, records: records.size, documents: documents.size };
@@ -191,10 +191,10 @@ export class StoreCopy {
       items,
       async (item) => {
         const version = versionOf(item);
-        const known = this.#known[kind].get(item.key);
-        if (known?.version === version) known.seen = pass;
+        const copied = this.#copied[kind].get(item.key);
+        if (copied?.version === version) copied.seen = pass;
         else if (await copy(item)) {
-          this.#known[kind].set(item.key, { version, bytes: item.size ?? 0, seen: pass });
+          this.#copied[kind].set(item.key, { version, bytes: item.size ?? 0, seen: pass });
           changed++;
         }
         this.#moved(1);
@@ -242,26 +242,26 @@ export class StoreCopy {
       this.#logs.get(stream)!.seen = pass;
       return false;
     }
-    let known = await this.#appendTo(log, this.#logs.get(stream));
-    if (known.count !== log.count || known.last !== last) {
+    let copiedLog = await this.#appendTo(log, this.#logs.get(stream));
+    if (copiedLog.count !== log.count || copiedLog.last !== last) {
       const now = await this.#from.moving.exportLog(log.stream);
-      const isBehind = now !== null && now.last > known.last;
+      const isBehind = now !== null && now.last > copiedLog.last;
       // The log changed while it was read. If it only grew, the next pass copies the rest. Otherwise it was
       // deleted and started again: copy it from the beginning.
-      if (now !== null && !isBehind && (now.count !== known.count || now.last !== known.last)) {
+      if (now !== null && !isBehind && (now.count !== copiedLog.count || now.last !== copiedLog.last)) {
         await this.#to.logs.drop(stream);
-        known = await this.#appendTo(now, undefined);
+        copiedLog = await this.#appendTo(now, undefined);
       }
     }
-    this.#logs.set(stream, { ...known, trimmed, seen: pass });
-    if (checked) await this.#compareEntries({ ...log, last: known.last });
+    this.#logs.set(stream, { ...copiedLog, trimmed, seen: pass });
+    if (checked) await this.#compareEntries({ ...log, last: copiedLog.last });
     return true;
   }
 
   /** Appends the entries that the target lacks, and removes the entries that the source has trimmed. */
-  async #appendTo({ stream, last, trimmed }: ExportedLog, known: CopiedLog | undefined) {
+  async #appendTo({ stream, last, trimmed }: ExportedLog, copiedLog: CopiedLog | undefined) {
     const { logs, moving } = this.#to;
-    let end = { last: known?.last ?? 0, count: known?.count ?? 0 };
+    let end = { last: copiedLog?.last ?? 0, count: copiedLog?.count ?? 0 };
     let batch: ExportedEntry[] = [];
     const send = async () => {
       await moving.importEntries({ stream, trimmed }, batch);
@@ -274,14 +274,14 @@ export class StoreCopy {
       if (batch.length === ENTRIES) await send();
     }
     await send();
-    if (trimmed <= (known?.trimmed ?? 0) || !known) return { ...end, trimmed };
+    if (trimmed <= (copiedLog?.trimmed ?? 0) || !copiedLog) return { ...end, trimmed };
     await logs.trim(stream, { before: trimmed + 1 });
     return { ...end, count: (await logs.info(stream)).count, trimmed };
   }
 
   #isSame({ stream, last, count, trimmed }: ExportedLog): boolean {
-    const known = this.#logs.get(stream);
-    return known?.last === last && known.count === count && known.trimmed === trimmed;
+    const copied = this.#logs.get(stream);
+    return copied?.last === last && copied.count === count && copied.trimmed === trimmed;
   }
 
   /**
@@ -302,16 +302,16 @@ export class StoreCopy {
 
 /** Removes the items below `prefix` that this pass has not seen. Returns how many. */
 async function removeUnseen(
-  known: Map<string, { readonly seen: number }>,
+  items: Map<string, { readonly seen: number }>,
   pass: number,
   remove: (key: string) => Promise<unknown>,
   prefix = '',
 ): Promise<number> {
   let removed = 0;
-  for (const [key, { seen }] of known) {
+  for (const [key, { seen }] of items) {
     if (seen === pass || !key.startsWith(prefix)) continue;
     await remove(key);
-    known.delete(key);
+    items.delete(key);
     removed++;
   }
   return removed;

@@ -94,12 +94,12 @@ test('a job whose caller has aborted is ended, waiting or running', async () => 
 test('a job that takes too long is ended, and the next job runs', async () => {
   await using workers = new TextWorkers({ timeMs: 3_000 });
   const slow = endless();
-  const given = assert.rejects(
+  const rejection = assert.rejects(
     workers.part(slow.body, { lines: '-1' }),
     (error) => isRelayError(error, 'too_costly') && /time/.test(error.message),
   );
   const next = workers.part(bytes('x\n'.repeat(100_000)), { lines: '1' });
-  await given;
+  await rejection;
   await until(() => slow.seen.letGo);
   assert.equal((await next).text, 'x');
 });

@@ -37,20 +37,20 @@ async function readTable(): Promise<TokenTable> {
 async function unpackedTable(): Promise<TokenTable> {
   const { XDG_CACHE_HOME, HOME, LOCALAPPDATA } = process.env;
   const home = XDG_CACHE_HOME || (HOME ? `${HOME}/.cache` : LOCALAPPDATA);
-  const kept = home && join(home, 'contextrelay', 'o200k-2.bin');
-  const known = kept ? readCachedTable(kept) : null;
-  if (known) return known;
+  const cachePath = home && join(home, 'contextrelay', 'o200k-2.bin');
+  const cachedTable = cachePath ? readCachedTable(cachePath) : null;
+  if (cachedTable) return cachedTable;
   const { brotliDecompressSync } = await import('node:zlib');
   const packed = ownFile('dist/cli/o200k.br')!;
   const table = makeTokenTable(unpackTokens(brotliDecompressSync(packed)));
-  if (kept) keep(kept, table);
+  if (cachePath) keep(cachePath, table);
   return openTokenTable(table);
 }
 
 /** Reads the cached token table. Returns null if the file is missing or incomplete. */
 function readCachedTable(path: string): TokenTable | null {
-  const made = orElse(() => readMapped(path), null);
-  return made !== null && isWholeTable(made) ? openTokenTable(made) : null;
+  const mapped = orElse(() => readMapped(path), null);
+  return mapped !== null && isWholeTable(mapped) ? openTokenTable(mapped) : null;
 }
 
 function keep(path: string, table: Uint8Array): void {
