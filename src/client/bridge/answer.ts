@@ -57,14 +57,14 @@ export function readAnswer(output: string): AgentAnswer | null {
   if (!state) throw wrong(`task.status.state must be one of ${STATES.map(named).join(', ')}`);
   if (!Array.isArray(artifacts)) throw wrong('task.artifacts is not a list');
   if (artifacts.length > A2A_ARTIFACTS) throw wrong(`a task has at most ${A2A_ARTIFACTS} artifacts`);
-  const made = artifacts.map((artifact, at) => readArtifact(`task.artifacts[${at}]`, artifact));
-  if (made.reduce((sum, { parts }) => sum + parts.length, 0) > A2A_PARTS)
+  const parsed = artifacts.map((artifact, at) => readArtifact(`task.artifacts[${at}]`, artifact));
+  if (parsed.reduce((sum, { parts }) => sum + parts.length, 0) > A2A_PARTS)
     throw wrong(`its artifacts have more than ${A2A_PARTS} parts`);
   return {
     state,
     direct: false,
     messageParts: status.message === undefined ? [] : readParts('task.status.message', status.message),
-    artifacts: made,
+    artifacts: parsed,
   };
 }
 
@@ -99,9 +99,9 @@ function readParts(where: string, holder: Json): JsonObject[] {
 
 function readPart(where: string, part: Json): JsonObject {
   if (!isJsonObject(part)) throw wrong(`${where} is not an object`);
-  const given = ['text', 'raw', 'url', 'data'].filter((kind) => part[kind] !== undefined);
-  const [kind] = given;
-  if (given.length !== 1) throw wrong(`${where} must have exactly one of text, raw, url and data`);
+  const contentKinds = ['text', 'raw', 'url', 'data'].filter((kind) => part[kind] !== undefined);
+  const [kind] = contentKinds;
+  if (contentKinds.length !== 1) throw wrong(`${where} must have exactly one of text, raw, url and data`);
   const value = part[kind!];
   if (kind !== 'data' && typeof value !== 'string') throw wrong(`${where}.${kind} is not a string`);
   if (kind === 'raw' && !/^[A-Za-z0-9+/]*={0,2}$/.test(value as string))

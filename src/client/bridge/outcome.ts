@@ -63,8 +63,8 @@ function completedIn(text: string): string | null {
  * lines.
  */
 function isEcho(text: string): boolean {
-  const words = text.replace(/\s+/g, ' ');
-  return PLACEHOLDERS.some((each) => words.includes(each));
+  const line = text.replace(/\s+/g, ' ');
+  return PLACEHOLDERS.some((each) => line.includes(each));
 }
 
 /** Removes the characters that agents and terminals put around a line: bullets, quotes, frames, emphasis. */

@@ -5,11 +5,11 @@ type Node = Pick<Step, 'id' | 'needs'>;
 /** Returns the ids of steps that form a cycle, such as `a → b → a`. Returns null if there is no cycle. */
 export function findCycle(steps: readonly Node[]): string[] | null {
   const ids = new Set(steps.map(({ id }) => id));
-  const known = steps.map(({ id, needs }) => ({ id, needs: needs.filter((need) => ids.has(need)) }));
+  const openSteps = steps.map(({ id, needs }) => ({ id, needs: needs.filter((need) => ids.has(need)) }));
   // Leave out all steps that can be put into rounds. Each remaining step is part of a cycle or depends on
   // one. So following needs from any of these steps leads into a cycle.
-  for (const { id } of rounds(known).flat()) ids.delete(id);
-  const next = new Map(known.map(({ id, needs }) => [id, needs.find((need) => ids.has(need))]));
+  for (const { id } of rounds(openSteps).flat()) ids.delete(id);
+  const next = new Map(openSteps.map(({ id, needs }) => [id, needs.find((need) => ids.has(need))]));
   const path: string[] = [];
   for (let [id] = ids; id !== undefined; id = next.get(id)) {
     if (path.includes(id)) return [...path.slice(path.indexOf(id)), id];
@@ -19,10 +19,10 @@ export function findCycle(steps: readonly Node[]): string[] | null {
 }
 
 /** Returns the ids of the wanted steps and of all steps that they need, directly or indirectly. */
-export function withNeeds(steps: readonly Node[], wanted: readonly string[]): Set<string> {
+export function withNeeds(steps: readonly Node[], targets: readonly string[]): Set<string> {
   const byId = new Map(steps.map((step) => [step.id, step]));
   const found = new Set<string>();
-  const open = [...wanted];
+  const open = [...targets];
   for (let id = open.pop(); id !== undefined; id = open.pop()) {
     if (found.has(id)) continue;
     found.add(id);

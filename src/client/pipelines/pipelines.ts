@@ -67,9 +67,9 @@ export class Pipelines {
     this.#parts = parts;
   }
 
-  async start(file: PipelineFile, given: { [name: string]: Json }, o: RunOptions): Promise<RunSummary> {
+  async start(file: PipelineFile, inputs: { [name: string]: Json }, o: RunOptions): Promise<RunSummary> {
     const pipeline = soundPipeline(file, o.only);
-    return this.#begin(file, pipeline, takeInputs(pipeline, given), null, o);
+    return this.#begin(file, pipeline, takeInputs(pipeline, inputs), null, o);
   }
 
   /**
@@ -95,7 +95,7 @@ export class Pipelines {
   async startOnce(
     key: string,
     file: PipelineFile,
-    given: { [name: string]: Json },
+    inputs: { [name: string]: Json },
     o: RunOptions & { readonly again?: boolean },
   ): Promise<RunSummary | null> {
     const pipeline = soundPipeline(file);
@@ -105,7 +105,7 @@ export class Pipelines {
     if (earlier && !o.again && (earlier.status === 'done' || ENDED.has(earlier.status))) return null;
     try {
       if (earlier) return await this.resume(run, file, o);
-      return await this.#begin(file, pipeline, takeInputs(pipeline, given), null, o, run);
+      return await this.#begin(file, pipeline, takeInputs(pipeline, inputs), null, o, run);
     } catch (error) {
       if (isRelayError(error, 'run_held')) return null;
       throw error;
@@ -138,21 +138,21 @@ export class Pipelines {
       await lease[Symbol.asyncDispose]();
       return this.resume(run, file, o);
     }
-    const kept = await this.#keep(run, file);
+    const stored = await this.#keep(run, file);
     await threads.patch(run, { ops: [StepRecorder.plan(pipeline.steps)] });
     await threads.record(run, 'pipeline.started', {
       pipeline: pipeline.name,
-      ...kept,
+      ...stored,
       inputs,
       steps: pipeline.steps.map(({ id }) => id),
       graph: graphOf(pipeline),
       ...(earlier ? { of: { run: earlier.record.run, from: earlier.from } } : {}),
       ...(o.trigger === undefined ? {} : { trigger: o.trigger }),
     });
-    const known = earlier ? await this.#takeOver(run, pipeline, earlier.record, earlier.from) : new Map();
+    const recorded = earlier ? await this.#takeOver(run, pipeline, earlier.record, earlier.from) : new Map();
     o.onStart?.(run, pipeline);
     const record = await this.#record(run);
-    return await this.#go({ ...record, inputs }, file, pipeline, known, { lease, secrets }, o);
+    return await this.#go({ ...record, inputs }, file, pipeline, recorded, { lease, secrets }, o);
   }
 
   /**
@@ -162,7 +162,7 @@ export class Pipelines {
   async #takeOver(run: string, pipeline: Pipeline, record: RunRecord, from: string) {
     const again = withDependents(pipeline.steps, from);
     const steps = new Set(pipeline.steps.map(({ id }) => id));
-    const known = new Map<string, { artifact: Artifact; settled: boolean }>();
+    const results = new Map<string, { artifact: Artifact; settled: boolean }>();
     for (const [id, { artifact }] of await this.#recordedResults(record)) {
       if (again.has(stepOf(id)) || !steps.has(stepOf(id))) continue;
       const { name, type, mime, provenance } = artifact;
@@ -173,9 +173,9 @@ export class Pipelines {
       const idempotency_key = `step:${await stepKey(run, id)}`;
       const { ref } = await threads.putArtifact(run, { ...copy, idempotency_key });
       await threads.record(run, 'step.done', { step: id, ref, attempts: 0, duration_ms: 0, cached: true });
-      known.set(id, { artifact: await threads.artifact(run, ref, { counted: false }), settled: true });
+      results.set(id, { artifact: await threads.artifact(run, ref, { counted: false }), settled: true });
     }
-    return known;
+    return results;
   }
 
   /**
@@ -195,17 +195,17 @@ export class Pipelines {
     const { hash, definition, uses_ref } = record;
     const same = (await sha256Hex(stored.text)) === hash;
     const uses: { [field: string]: string } = uses_ref === undefined ? {} : { uses_ref };
-    const kept = same ? { hash, ...definition, ...uses } : await this.#keep(run, stored);
-    const known = await this.#recordedResults(record);
+    const definitionRefs = same ? { hash, ...definition, ...uses } : await this.#keep(run, stored);
+    const recorded = await this.#recordedResults(record);
     if (!same) await threads.patch(run, { ops: [StepRecorder.plan(pipeline.steps)] });
     await threads.record(run, 'pipeline.resumed', {
       pipeline: pipeline.name,
-      ...kept,
+      ...definitionRefs,
       graph: graphOf(pipeline),
-      known: known.size,
+      known: recorded.size,
     });
     o.onStart?.(run, pipeline);
-    return await this.#go(record, stored, pipeline, known, { lease, secrets }, o);
+    return await this.#go(record, stored, pipeline, recorded, { lease, secrets }, o);
   }
 
   /** Lists runs, newest first. With `pipeline`, lists only the runs of the pipeline with this name. */
@@ -232,7 +232,7 @@ export class Pipelines {
     { run, inputs, trigger, budget }: RunRecord,
     file: PipelineFile,
     pipeline: Pipeline,
-    known: RecordedResults,
+    recorded: RecordedResults,
     { lease, secrets: { mask, values } }: { lease: RunLease; secrets: Secrets },
     o: RunOptions,
   ): Promise<RunSummary> {
@@ -244,7 +244,7 @@ export class Pipelines {
     const progress = o.progress ?? (() => {});
     const { ask, prices, variables } = this.#parts;
     const notify = pipeline.notify;
-    const asked: RunParts['ask'] = (question) => ask({ ...question, notify: question.notify ?? notify });
+    const askPerson: RunParts['ask'] = (question) => ask({ ...question, notify: question.notify ?? notify });
     const meter: Meter = new Meter(
       {
         run,
@@ -255,7 +255,7 @@ export class Pipelines {
           const onAsked: Parameters<RunParts['ask']>[0]['onAsked'] = ({ id, question }, link) =>
             progress({ step: 'budget', status: 'waiting', text: id, why: question, ref: link ?? undefined });
           const input = { run, step: 'budget', question, choices, who: [], key, signal, onAsked };
-          return (await asked(input)).answer ?? '';
+          return (await askPerson(input)).answer ?? '';
         },
       },
       pipeline,
@@ -269,7 +269,7 @@ export class Pipelines {
       threads,
       meter,
       signal,
-      ask: asked,
+      ask: askPerson,
       mask: (text) => mask.text(text),
       envOf: (step) => fillVariables({ ...pipeline.env, ...step.env }, values, variables),
       runPipeline: (call, stop) =>
@@ -278,7 +278,7 @@ export class Pipelines {
       maxParallel: o.maxParallel ?? pipeline.maxParallel,
       only: o.only,
     };
-    const execution = new Run(parts, pipeline, known);
+    const execution = new Run(parts, pipeline, recorded);
     let status: RunRecord['status'] = await execution.execute();
     const outputs = status === 'done' ? { outputs: await execution.outputs() } : {};
     await lease.confirm();
@@ -309,8 +309,8 @@ export class Pipelines {
       throw new StepFailure(`its run ${ran.run} is ${ran.status}${why}`, '');
     }
     const { outputs = {} } = ran;
-    const given = Object.keys(outputs).length > 0 ? outputs : await this.#lastOutputs(ran);
-    return { content: JSON.stringify(given), by: ran.pipeline, source_refs: [`run:${ran.run}`] };
+    const results = Object.keys(outputs).length > 0 ? outputs : await this.#lastOutputs(ran);
+    return { content: JSON.stringify(results), by: ran.pipeline, source_refs: [`run:${ran.run}`] };
   }
 
   /** Returns the results of the last steps of a run, by step. */
@@ -407,12 +407,12 @@ export class Pipelines {
     const artifacts = new Map<string, Artifact>();
     const page = (o: { after?: string }) => threads.artifacts(run, { ...o, counted: false });
     for await (const artifact of everyItem('artifacts', page)) artifacts.set(artifact.ref, artifact);
-    const known = new Map<string, { artifact: Artifact; settled: boolean }>();
+    const results = new Map<string, { artifact: Artifact; settled: boolean }>();
     for (const [id, { ref = '', settled = false }] of steps) {
       const artifact = artifacts.get(ref);
-      if (artifact) known.set(id, { artifact, settled });
+      if (artifact) results.set(id, { artifact, settled });
     }
-    return known;
+    return results;
   }
 }
 
@@ -445,21 +445,21 @@ function indexOf(instance: string): number {
   return Number(/\[(\d+)\]$/.exec(instance)?.[1] ?? 0);
 }
 
-function takeInputs(pipeline: Pipeline, given: { readonly [name: string]: Json }): { [name: string]: Json } {
-  for (const name of Object.keys(given)) {
+function takeInputs(pipeline: Pipeline, values: { readonly [name: string]: Json }): { [name: string]: Json } {
+  for (const name of Object.keys(values)) {
     if (Object.hasOwn(pipeline.inputs, name)) continue;
-    const known = Object.keys(pipeline.inputs);
-    const hint = known.length > 0 ? `Its inputs are: ${known.join(', ')}.` : 'It has no inputs.';
+    const inputNames = Object.keys(pipeline.inputs);
+    const hint = inputNames.length > 0 ? `Its inputs are: ${inputNames.join(', ')}.` : 'It has no inputs.';
     throw new RelayError('bad_usage', { what: `The pipeline has no input "${name}".`, hint });
   }
   const inputs: { [name: string]: Json } = {};
   for (const [name, { value, description }] of Object.entries(pipeline.inputs)) {
-    const taken = given[name] ?? value;
-    if (taken === undefined) {
+    const input = values[name] ?? value;
+    if (input === undefined) {
       const what = `The input "${name}" is missing${description ? `: ${description}` : '.'}`;
       throw new RelayError('bad_usage', { what, hint: `Pass it with --input ${name}=…` });
     }
-    inputs[name] = taken;
+    inputs[name] = input;
   }
   return inputs;
 }

@@ -98,8 +98,8 @@ export function readPipeline(text: string, fallbackName: string): Reading {
     const problem = wrongReference(path, inputs, false);
     if (problem) report(key, `${path.join('.')}: ${problem}`);
   }
-  for (const [at, { inputs: given }] of triggers.entries())
-    for (const name of Object.keys(given))
+  for (const [at, { inputs: triggerInputs }] of triggers.entries())
+    for (const name of Object.keys(triggerInputs))
       if (!Object.hasOwn(inputs, name))
         report(['triggers', at, 'inputs', name], `there is no input "${name}"`);
   const cycle = findCycle(read.map(({ step }) => step));
@@ -250,7 +250,7 @@ const KINDS = Object.keys(AGENT_KEYS) as NamedKind[];
 const TOKENS_MAX = 1_000_000;
 
 function readAgents(agents: Fields): { [name: string]: Agent } {
-  const found: { [name: string]: Agent } = {};
+  const result: { [name: string]: Agent } = {};
   for (const [name, raw] of Object.entries(agents.raw)) {
     if (!NAME.test(name)) agents.error(`"${name}" is not a valid name for an agent`, name);
     if (!isJsonObject(raw)) {
@@ -265,9 +265,9 @@ function readAgents(agents: Fields): { [name: string]: Agent } {
     }
     const kind = kinds[0]!;
     const agent = readAgent(name, kind, agents.map(name, AGENT_KEYS[kind], `the agent "${name}"`));
-    if (agent) found[name] = agent;
+    if (agent) result[name] = agent;
   }
-  return found;
+  return result;
 }
 
 function readAgent(name: string, kind: NamedKind, fields: Fields): Agent | undefined {
@@ -441,9 +441,9 @@ function findReferences(
     until,
   }: Pick<Step, 'prompt' | 'when' | 'forEach' | 'until'> & { agent?: Agent },
 ): ReadStep['references'] {
-  const found: { key: string; path: Reference }[] = [];
+  const uses: { key: string; path: Reference }[] = [];
   const add = (key: string, references: readonly Reference[]) =>
-    void found.push(...references.map((path) => ({ key, path })));
+    void uses.push(...references.map((path) => ({ key, path })));
   add(agent?.kind === 'person' ? 'approve' : 'prompt', templateReferences(prompt));
   add('until', templateReferences(until?.check ?? ''));
   if (typeof forEach === 'string') add('for_each', [forEach.split('.')]);
@@ -456,7 +456,7 @@ function findReferences(
       fields.error(`"${key}" is not a valid expression: ${(error as Error).message}`, key);
     }
   }
-  return found;
+  return uses;
 }
 
 /**

@@ -142,7 +142,7 @@ export class RunLease implements AsyncDisposable {
    * process that has it.
    */
   async #request(how: { renew?: boolean; instead_of?: string }): Promise<Held | null> {
-    const asked = this.#parts.env.now();
+    const requestedAt = this.#parts.env.now();
     const { granted, hold } = await this.#threads.hold(this.#run, {
       token: this.#token,
       holder: this.#parts.worker.name,
@@ -150,7 +150,7 @@ export class RunLease implements AsyncDisposable {
       ...how,
     });
     if (!granted) return hold ?? { holder: 'another process that has just ended', since: '', until: '' };
-    this.#renewedAt = asked;
+    this.#renewedAt = requestedAt;
     return null;
   }
 }

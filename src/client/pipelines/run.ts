@@ -45,10 +45,10 @@ export class Run {
   readonly #stop = new AbortController();
   #instances = 0;
 
-  constructor(parts: RunParts, pipeline: Pipeline, known: RecordedResults) {
+  constructor(parts: RunParts, pipeline: Pipeline, recorded: RecordedResults) {
     this.#parts = { ...parts, signal: AbortSignal.any([parts.signal, this.#stop.signal]) };
     this.#pipeline = pipeline;
-    this.#recorded = known;
+    this.#recorded = recorded;
     this.#slots = new ConcurrencyLimit(parts.maxParallel);
     this.#recorder = new StepRecorder(parts.threads('pipeline'), parts.run, pipeline.steps);
   }
@@ -56,16 +56,16 @@ export class Run {
   /** Runs the steps. Resolves with the final status when no step is running any more. */
   async execute(): Promise<Exclude<RunRecord['status'], 'running'>> {
     const { steps } = this.#pipeline;
-    const wanted = withNeeds(steps, this.#parts.only ?? steps.map(({ id }) => id));
-    for (const step of steps) if (wanted.has(step.id)) this.#begin(step);
+    const selected = withNeeds(steps, this.#parts.only ?? steps.map(({ id }) => id));
+    for (const step of steps) if (selected.has(step.id)) this.#begin(step);
     const ended = await Promise.allSettled(this.#steps.values());
     await this.#recorder.settle();
     const broken = ended.find((end) => end.status === 'rejected');
     if (broken) throw (broken as PromiseRejectedResult).reason;
-    const statuses = [...wanted].map((id) => this.#views.get(id)?.status ?? 'pending');
+    const statuses = [...selected].map((id) => this.#views.get(id)?.status ?? 'pending');
     if (statuses.some((status) => status === 'failed' || status === 'blocked')) return 'failed';
     if (statuses.some((status) => !OK.has(status))) return 'interrupted';
-    return wanted.size === steps.length ? 'done' : 'partial';
+    return selected.size === steps.length ? 'done' : 'partial';
   }
 
   /**
@@ -117,15 +117,15 @@ export class Run {
    * was interrupted.
    */
   #stopper(step: Step): string | null {
-    const asked = new Set(
+    const readByCondition = new Set(
       (step.when === undefined ? [] : referencesOf(parseExpression(step.when)))
         .filter((path) => path[0] === 'steps' && path[2] === 'status')
         .map((path) => path[1]),
     );
     const statusOf = (need: string) => this.#views.get(need)?.status ?? 'pending';
     const stopped = (need: string) =>
-      statusOf(need) === 'interrupted' || (!OK.has(statusOf(need)) && !asked.has(need));
-    const skipped = (need: string) => statusOf(need) === 'skipped' && !asked.has(need);
+      statusOf(need) === 'interrupted' || (!OK.has(statusOf(need)) && !readByCondition.has(need));
+    const skipped = (need: string) => statusOf(need) === 'skipped' && !readByCondition.has(need);
     return step.needs.find(stopped) ?? step.needs.find(skipped) ?? null;
   }
 
@@ -160,11 +160,11 @@ export class Run {
       scope: new Scope(this.#scopeParts(), item),
       context: step.context.flatMap((name) => this.#views.get(name)?.results ?? []),
     });
-    const known = this.#recorded.get(id);
-    if (known) {
-      if (!known.settled) await work.finish(known.artifact);
-      this.#parts.progress({ step: id, status: 'done', ref: known.artifact.ref, known: true });
-      return { status: 'done', artifact: known.artifact };
+    const recorded = this.#recorded.get(id);
+    if (recorded) {
+      if (!recorded.settled) await work.finish(recorded.artifact);
+      this.#parts.progress({ step: id, status: 'done', ref: recorded.artifact.ref, known: true });
+      return { status: 'done', artifact: recorded.artifact };
     }
     const outcome = await work.run(this.#slots);
     if (outcome.status === 'done')

@@ -31,16 +31,16 @@ test('a list can be lines, comma-separated, an input, or empty', async () => {
 steps:
   - {id: each, agent: in, for_each: inputs.names, prompt: "hello {{ item }}"}
   - {id: end, agent: in, needs: [each], prompt: the end}`;
-  const said = async (names: string) => {
+  const results = async (names: string) => {
     calls.length = 0;
     const { status } = await start(yaml, { names });
     assert.equal(status, 'done');
     return calls.map(({ prompt }) => prompt).sort();
   };
-  assert.deepEqual(await said('a, b'), ['hello a', 'hello b', 'the end']);
-  assert.deepEqual(await said('a\n\nb\n'), ['hello a', 'hello b', 'the end']);
-  assert.deepEqual(await said('[{"x":1}]'), ['hello {"x":1}', 'the end']);
-  assert.deepEqual(await said(''), ['the end']);
+  assert.deepEqual(await results('a, b'), ['hello a', 'hello b', 'the end']);
+  assert.deepEqual(await results('a\n\nb\n'), ['hello a', 'hello b', 'the end']);
+  assert.deepEqual(await results('[{"x":1}]'), ['hello {"x":1}', 'the end']);
+  assert.deepEqual(await results(''), ['the end']);
 });
 
 test('one failed item fails the step, and the other items are recorded', async () => {

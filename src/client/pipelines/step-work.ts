@@ -121,8 +121,8 @@ export class StepWork {
       return this.#failed(error, 0);
     }
     const cacheKey = step.cacheMs === null ? null : await this.#cacheKey(call);
-    const known = cacheKey && (await this.#fromCache(cacheKey));
-    if (known) return this.#storeResult(known, call.key, 0, true);
+    const cached = cacheKey && (await this.#fromCache(cacheKey));
+    if (cached) return this.#storeResult(cached, call.key, 0, true);
     // Take no slot while the step waits for a person or for another pipeline. The step itself runs no agent
     // then.
     const waits = call.agent.kind === 'person' || call.agent.kind === 'pipeline';
@@ -180,25 +180,32 @@ export class StepWork {
         }
         await noted;
         if (round.done) return { result: result!, attempts: attempt };
-        const kept = await this.#keepOutput(new StepFailure('', round.output), attempt);
+        const keptOutput = await this.#keepOutput(new StepFailure('', round.output), attempt);
         if (attempt >= step.until!.max) {
           const why = `the condition "${step.until!.condition}" is still false after ${attempt} rounds`;
-          return this.#failed(new Error(why), attempt, kept);
+          return this.#failed(new Error(why), attempt, keptOutput);
         }
         const why = `round ${attempt} of ${step.until!.max}: the condition "${step.until!.condition}" is false`;
-        progress({ step: id, status: 'retrying', attempt, why, duration_ms: 0, ref: kept.output_ref });
-        await this.#note('retried', { attempt, why, wait_ms: 0, ...kept });
-        call = await this.#withPrevious(call, kept.output_ref, attempt);
+        progress({ step: id, status: 'retrying', attempt, why, duration_ms: 0, ref: keptOutput.output_ref });
+        await this.#note('retried', { attempt, why, wait_ms: 0, ...keptOutput });
+        call = await this.#withPrevious(call, keptOutput.output_ref, attempt);
       } catch (error) {
         await noted;
-        const kept = await this.#keepOutput(error, attempt);
+        const keptOutput = await this.#keepOutput(error, attempt);
         if (signal.aborted) return this.#reported({ status: 'interrupted', why: 'the run was stopped' });
         if (error instanceof FinalFailure || ++failures > step.retry.max)
-          return this.#failed(error, attempt, kept);
+          return this.#failed(error, attempt, keptOutput);
         const wait = Math.min(step.retry.backoffMs * 2 ** (failures - 1), STEP_BACKOFF_MAX_MS);
         const why = reason(error);
-        progress({ step: id, status: 'retrying', attempt, why, duration_ms: wait, ref: kept.output_ref });
-        await this.#note('retried', { attempt, why, wait_ms: wait, ...kept });
+        progress({
+          step: id,
+          status: 'retrying',
+          attempt,
+          why,
+          duration_ms: wait,
+          ref: keptOutput.output_ref,
+        });
+        await this.#note('retried', { attempt, why, wait_ms: wait, ...keptOutput });
         await pause(wait, signal);
       }
     }
@@ -261,8 +268,14 @@ export class StepWork {
   async #askPerson(call: StepCall, agent: PersonAgent): Promise<StepResult> {
     const { run, ask, signal, progress } = this.#parts;
     const { id } = this.#instance;
-    const onAsked: RunQuestion['onAsked'] = (asked, link) =>
-      progress({ step: id, status: 'waiting', text: asked.id, why: asked.question, ref: link ?? undefined });
+    const onAsked: RunQuestion['onAsked'] = (question, link) =>
+      progress({
+        step: id,
+        status: 'waiting',
+        text: question.id,
+        why: question.question,
+        ref: link ?? undefined,
+      });
     const { answer, comment, answered_by } = await ask({
       ...agent,
       run,
@@ -421,10 +434,14 @@ export class StepWork {
     }
   }
 
-  async #failed(error: unknown, attempts: number, kept: { output_ref?: string } = {}): Promise<Outcome> {
+  async #failed(
+    error: unknown,
+    attempts: number,
+    keptOutput: { output_ref?: string } = {},
+  ): Promise<Outcome> {
     const why = reason(error);
-    await this.#note('failed', { why, attempts, ...kept });
-    return this.#reported({ status: 'failed', why }, kept.output_ref);
+    await this.#note('failed', { why, attempts, ...keptOutput });
+    return this.#reported({ status: 'failed', why }, keptOutput.output_ref);
   }
 
   #reported(outcome: Extract<Outcome, { why: string }>, ref?: string): Outcome {
@@ -447,10 +464,10 @@ export class StepWork {
 
   async #fromCache(key: string): Promise<StepResult | null> {
     const threads = this.#parts.threads(this.#instance.step.agent);
-    const kept = await readCachedAnswer(this.#parts.cache, threads, key);
-    if (!kept) return null;
-    const { provenance, ref } = kept.artifact;
-    const content = new TextEncoder().encode(kept.text);
+    const cachedAnswer = await readCachedAnswer(this.#parts.cache, threads, key);
+    if (!cachedAnswer) return null;
+    const { provenance, ref } = cachedAnswer.artifact;
+    const content = new TextEncoder().encode(cachedAnswer.text);
     return { content, by: provenance.created_by, source_refs: [ref] };
   }
 }

@@ -107,12 +107,12 @@ export async function boundedBrief(
  * token, so this is enough. Everything else counts as one token per byte.
  */
 export function tokensAtMost(text: string): number {
-  let words = 0;
+  let wordTokens = 0;
   const rest = text.replace(/ ?\b[A-Z]?[a-z]+\b/g, (word) => {
-    words += Math.ceil(word.length / 2);
+    wordTokens += Math.ceil(word.length / 2);
     return '';
   });
-  return words + new TextEncoder().encode(rest).length;
+  return wordTokens + new TextEncoder().encode(rest).length;
 }
 
 /** Sanitizes the title, the warnings and all lines. Masks secrets in text that comes from files. */

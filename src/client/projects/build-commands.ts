@@ -184,7 +184,7 @@ function pythonCommands(text: string | null, names: ReadonlySet<string>): BuildC
   const programs = [...table.matchAll(/^\s*["']?([\w.-]+)["']?\s*=/gm)].map(([, name]) => name!);
   return [
     ...guesses
-      .filter(([, , known]) => known)
+      .filter(([, , isKnown]) => isKnown)
       .map(([use, command]) => ({ use, command, source, guessed: true })),
     ...programs.map((name) => ({ use: 'Run' as const, command: `${prefix}${name}`, source })),
   ];
@@ -251,20 +251,20 @@ async function ciLines(
  * parse YAML, because hooks must start fast.
  */
 function runLines(text: string): string[] {
-  const found: string[] = [];
+  const commands: string[] = [];
   let depth: number | null = null;
   for (const line of text.split(/\r?\n/)) {
     const [, indent = '', field, value = ''] =
       /^([\s-]*)(?:(run|script|before_script):)?\s*(.*)$/.exec(line) ?? [];
     if (field !== undefined) {
       depth = /^(?:[|>][+-]?)?$/.test(value) ? indent.length : null;
-      if (depth === null) found.push(value.replace(/^(["'])(.*)\1$/, '$2'));
+      if (depth === null) commands.push(value.replace(/^(["'])(.*)\1$/, '$2'));
     } else if (depth !== null && value !== '') {
-      if (indent.length > depth) found.push(value);
+      if (indent.length > depth) commands.push(value);
       else depth = null;
     }
   }
-  return found;
+  return commands;
 }
 
 /** Folders whose subfolders say how the code is divided. */

@@ -42,9 +42,9 @@ export async function checkProject(
   files: ProjectFiles,
   git: ProjectGit,
 ): Promise<Finding[]> {
-  const found: Finding[] = [];
+  const findings: Finding[] = [];
   const say = (file: string, level: Finding['level'], what: string, fix: string) =>
-    void found.push({ file, level, what, fix });
+    void findings.push({ file, level, what, fix });
   const byHand = 'correct the file by hand';
   for (const file of missingFiles(view)) say(file, 'warning', 'the file is missing', 'relay project init');
   const { state, todos } = view.documents;
@@ -58,7 +58,7 @@ export async function checkProject(
     say(view.commented[0]!, 'warning', what, 'remove them if other programs read the file');
   for (const id of repeatedIds(view.todos))
     say(TODOS_JSON, 'wrong', `the id ${id} is used twice`, 'relay project merge');
-  return [...found, ...(await checkHistory(view, files, git))];
+  return [...findings, ...(await checkHistory(view, files, git))];
 }
 
 /**
@@ -66,12 +66,12 @@ export async function checkProject(
  * commits, compares it with the seal (`SEAL_FILE`).
  */
 async function checkHistory(view: ProjectView, files: ProjectFiles, git: ProjectGit): Promise<Finding[]> {
-  const found: Finding[] = [];
+  const findings: Finding[] = [];
   const say = (what: string, fix: string, level: Finding['level'] = 'wrong') =>
-    void found.push({ file: DECISIONS_MD, level, what, fix });
+    void findings.push({ file: DECISIONS_MD, level, what, fix });
   // During a git conflict the file contains the texts of both branches. Check it after the conflict is
   // resolved.
-  if (conflictLine((await files.read(DECISIONS_MD))?.text ?? '') !== null) return found;
+  if (conflictLine((await files.read(DECISIONS_MD))?.text ?? '') !== null) return findings;
   for (const id of repeatedIds(view.decisions)) say(`the id ${id} is used twice`, 'relay project merge');
   for (const { what, original } of await decisionRewrites(files, git)) {
     const undo = original ? ` (see git show ${original.slice(0, 9)}:./${DECISIONS_MD})` : '';
@@ -82,7 +82,7 @@ async function checkHistory(view: ProjectView, files: ProjectFiles, git: Project
     const fix = 'git fetch --unshallow; in CI, fetch the whole history (fetch-depth: 0)';
     say('this clone has only the latest commits, so its history was not compared', fix, 'warning');
   }
-  return found;
+  return findings;
 }
 
 /**

@@ -52,10 +52,10 @@ export async function coldStart(
 ): Promise<{ readonly draft: Draft; readonly now: number }> {
   const { git } = project;
   // Start git before reading the files, so that git and the reading run at the same time.
-  const asked = Promise.all([git.status(), git.commits({ limit: MAX_COMMITS })]);
+  const gitReads = Promise.all([git.status(), git.commits({ limit: MAX_COMMITS })]);
   const view = await project.read(o);
   const build = await readBuild(project.files);
-  const [status, commits] = await asked;
+  const [status, commits] = await gitReads;
   const opening = await readFirst(project.files);
   const draft = draftOf(view, { status, commits, build, opening }, about);
   return { draft: withPlace(draft, view.place), now: view.now };

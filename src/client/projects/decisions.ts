@@ -178,7 +178,7 @@ export interface Rewrite {
 export async function rewrittenSinceCommits(changes: readonly FileChange[], now: string): Promise<Rewrite[]> {
   const read = memoize(digestDecisions);
   const written = new Map<string, { readonly record: RecordDigest; readonly commit: string }>();
-  const known = new Set<string>();
+  const idsBefore = new Set<string>();
   const lost = new Map<string, string>();
   for (const { commit, before, after } of changes) {
     const earlier = await Promise.all(before.map(read));
@@ -189,8 +189,8 @@ export async function rewrittenSinceCommits(changes: readonly FileChange[], now:
       for (const record of records) {
         const isNew = records === later && !earlier.some((each) => each.some(({ id }) => id === record.id));
         const key = `${record.id} ${record.sha256}`;
-        if ((isNew || !known.has(record.id)) && !written.has(key)) written.set(key, { record, commit });
-        known.add(record.id);
+        if ((isNew || !idsBefore.has(record.id)) && !written.has(key)) written.set(key, { record, commit });
+        idsBefore.add(record.id);
       }
     }
     for (const [key, { record }] of written) {
@@ -246,9 +246,9 @@ export function repeatedIds(records: readonly { readonly id: string }[]): string
  * Compares the records with the seal and returns the changes. If records were only appended, there are none.
  */
 export function rewrittenSinceSeal(seal: readonly RecordDigest[], now: readonly RecordDigest[]): Rewrite[] {
-  const found: Rewrite[] = [];
+  const rewrites: Rewrite[] = [];
   const say = (id: string, how: string) =>
-    void found.push({ id, what: `${id} ${how} since a relay command last read it`, original: null });
+    void rewrites.push({ id, what: `${id} ${how} since a relay command last read it`, original: null });
   let after = -1;
   for (const record of seal) {
     const { id, sha256 } = record;
@@ -260,7 +260,7 @@ export function rewrittenSinceSeal(seal: readonly RecordDigest[], now: readonly 
     else if (whole < after) say(id, 'was moved');
     else after = whole;
   }
-  return found;
+  return rewrites;
 }
 
 /** Parses a seal. If it is unreadable, it counts as empty, so that a damaged seal never stops a command. */
@@ -282,8 +282,8 @@ export function extendSeal(text: string | undefined, now: readonly RecordDigest[
 function memoize<T>(work: (text: string) => Promise<T>): (text: string) => Promise<T> {
   const done = new Map<string, Promise<T>>();
   return (text) => {
-    const known = done.get(text) ?? work(text);
-    done.set(text, known);
-    return known;
+    const result = done.get(text) ?? work(text);
+    done.set(text, result);
+    return result;
   };
 }

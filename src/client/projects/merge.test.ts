@@ -4,10 +4,10 @@ import { appendDecision, readDecisions } from './decisions.ts';
 import { DECISIONS_MD, STATE_JSON, sidesOf, TODOS_JSON } from './files.ts';
 import { mergeProject, type ProjectSides } from './merge.ts';
 
-const words = { context: 'c', decision: 'd', consequences: 'e' };
-const ONE = appendDecision('# Decisions\n', { title: 'First', ...words }, '2026-01-01').text;
+const sections = { context: 'c', decision: 'd', consequences: 'e' };
+const ONE = appendDecision('# Decisions\n', { title: 'First', ...sections }, '2026-01-01').text;
 const grown = (text: string, title: string, date: string, supersedes?: string[]) =>
-  appendDecision(text, { title, supersedes, ...words }, date).text;
+  appendDecision(text, { title, supersedes, ...sections }, date).text;
 
 const merged = async (sides: ProjectSides) => {
   const merge = await mergeProject(sides, async () => assert.fail('nothing to merge by lines'));

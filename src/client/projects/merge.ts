@@ -185,8 +185,8 @@ function handoffNumbers(text: string): Numbered[] {
  * Describes an entry for `renumber`. Two entries with the same number and creation time are the same entry,
  * even if the text was edited. An entry without a creation time is recognized by its text.
  */
-function numbered(id: string, words: string, created: string | null): Numbered {
-  return { id, content: `${created ?? ''}\n${words}`, origin: created ?? words, at: timeOf(created) ?? 0 };
+function numbered(id: string, text: string, created: string | null): Numbered {
+  return { id, content: `${created ?? ''}\n${text}`, origin: created ?? text, at: timeOf(created) ?? 0 };
 }
 
 /**
@@ -303,15 +303,15 @@ function joined(ours: string, theirs: string): string {
  */
 function mergeLists(base: Json[], ours: Json[], theirs: Json[], theirsLater: boolean): Json[] {
   const at = (list: readonly Json[], item: Json): Value => list.find((other) => keyOf(other) === keyOf(item));
-  const kept = ours.flatMap((item) => {
+  const merged = ours.flatMap((item) => {
     const value = merge(at(base, item), item, at(theirs, item), theirsLater);
     return value === undefined ? [] : [value];
   });
   const fresh = theirs.filter((item) => {
-    const known = at(base, item);
-    return at(ours, item) === undefined && (known === undefined || !jsonEqual(known, item));
+    const original = at(base, item);
+    return at(ours, item) === undefined && (original === undefined || !jsonEqual(original, item));
   });
-  return [...kept, ...fresh];
+  return [...merged, ...fresh];
 }
 
 function keyOf(item: Json): string {
@@ -386,11 +386,11 @@ function renumber(
   const theirsLater = isLater(clash(theirs, ours)[0], clash(ours, theirs)[0]);
   const [keeps, yields] = theirsLater ? [ours, theirs] : [theirs, ours];
   const next = numbersAfter(prefix, [...base, ...ourEntries, ...theirEntries]);
-  const given = [
+  const renumberings = [
     [keeps, keeps.alone.find(({ id }) => shared.has(id))],
     [yields, clash(yields, keeps)[0]],
   ] as const;
-  for (const [{ alone, moved }, first] of given)
+  for (const [{ alone, moved }, first] of renumberings)
     if (first) for (const { id } of alone.slice(alone.indexOf(first))) moved.set(id, next());
   /** New number of each entry of the base, by its number in the base. */
   const before = new Map<string, string>();
@@ -417,11 +417,12 @@ function movedEarlier(base: readonly Numbered[], side: Branch, other: Branch) {
   for (const entry of side.all) {
     const there = other.all.find((each) => each.content === entry.content);
     if (!there || there.id === entry.id) continue;
-    const known = base.find((each) => each.content === entry.content);
-    const renumberedThere = known
-      ? known.id === entry.id
+    const original = base.find((each) => each.content === entry.content);
+    const renumberedThere = original
+      ? original.id === entry.id
       : side.fresh.includes(entry) && other.fresh.includes(there);
-    if (renumberedThere && (known || numberOf(there.id) < numberOf(entry.id))) moved.set(entry.id, there.id);
+    if (renumberedThere && (original || numberOf(there.id) < numberOf(entry.id)))
+      moved.set(entry.id, there.id);
   }
   return moved;
 }

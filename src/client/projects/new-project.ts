@@ -70,11 +70,11 @@ interface Guess {
   readonly from: string;
 }
 
-/** Guesses parts of the tech stack from signs such as dependencies. `found` maps each sign to its file. */
-function guess(table: Signs, found: ReadonlyMap<string, string>): Guess[] {
+/** Guesses parts of the tech stack from signs such as dependencies. `filesBySign` maps each sign to its file. */
+function guess(table: Signs, filesBySign: ReadonlyMap<string, string>): Guess[] {
   return Object.keys(table).flatMap((what) => {
-    const sign = table[what]!.find((each) => found.has(each));
-    return sign === undefined ? [] : [{ what, from: found.get(sign)! }];
+    const sign = table[what]!.find((each) => filesBySign.has(each));
+    return sign === undefined ? [] : [{ what, from: filesBySign.get(sign)! }];
   });
 }
 
@@ -293,20 +293,20 @@ function firstParagraph(readme: string): string | null {
     const lines = paragraph.split(/\r?\n/).filter((line) => !/^\s*(?:#|[=~-]{3,}\s*$)/.test(line));
     // In reStructuredText and older Markdown an underlined paragraph is a heading.
     const underlined = /\n[=~-]{3,}\s*$/.test(paragraph);
-    const words = underlined || /^\s*(?:```|~~~|[|>.])/.test(paragraph) ? '' : stripMarkup(lines.join(' '));
+    const plain = underlined || /^\s*(?:```|~~~|[|>.])/.test(paragraph) ? '' : stripMarkup(lines.join(' '));
     // If the paragraph is too long for a line, keep only its whole sentences.
-    if (/\p{L}{2}/u.test(words)) return words.replace(/(?<=[.!?]) (?:(?![.!?] ).)*…$/, '');
+    if (/\p{L}{2}/u.test(plain)) return plain.replace(/(?<=[.!?]) (?:(?![.!?] ).)*…$/, '');
   }
   return null;
 }
 
 /** Removes images, tags, link addresses and emphasis, and returns one line. */
 function stripMarkup(text: string): string {
-  const words = text
+  const plain = text
     .replace(/!\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\])/g, '')
     .replace(/\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])/g, '$1')
     .replace(/<[^>]{1,300}>|[*_`]{2,}|`/g, '');
-  return plainLine(oneLine(words));
+  return plainLine(oneLine(plain));
 }
 
 /**
@@ -317,8 +317,8 @@ function stripMarkup(text: string): string {
 export function projectMd(facts: ProjectFacts): string {
   const stack = (label: string, found: readonly Guess[]) => {
     const sources = [...new Set(found.map(({ from }) => from))];
-    const words = found.map(({ what }) => what).join(', ');
-    return `- ${label}:${found.length ? ` ${words} (guessed from ${sources.join(', ')})` : ''}`;
+    const summary = found.map(({ what }) => what).join(', ');
+    return `- ${label}:${found.length ? ` ${summary} (guessed from ${sources.join(', ')})` : ''}`;
   };
   const folders = facts.folders.map((name) => `/${name}`);
   return `${[

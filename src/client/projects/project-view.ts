@@ -37,22 +37,22 @@ export async function readProject(files: ProjectFiles, now: number, o: ReadOptio
   // Load the validation only if it is needed.
   const schemas = o.quick || o.unchecked ? null : await import('./faults.ts');
   const broken: string[] = [];
-  const found = new Map<string, FileText>();
+  const texts = new Map<string, FileText>();
   for (const name of PROJECT_FILES) {
     const file = await files.read(name).catch((error: unknown) => {
       broken.push(sentence(error));
       return null;
     });
-    if (file) found.set(name, file);
+    if (file) texts.set(name, file);
   }
   for (const name of [PROJECT_MD, DECISIONS_MD]) {
-    const line = conflictLine(found.get(name)?.text ?? '');
+    const line = conflictLine(texts.get(name)?.text ?? '');
     if (line !== null)
       broken.push(new RelayError('conflicted', { file: placed(name, files.place), line }).message);
   }
   const commented: string[] = [];
   const json = (name: string) => {
-    const file = found.get(name);
+    const file = texts.get(name);
     if (!file) return null;
     try {
       const doc = openJsonFile(placed(name, files.place), file.text);
@@ -67,14 +67,14 @@ export async function readProject(files: ProjectFiles, now: number, o: ReadOptio
   const state = json(STATE_JSON);
   // With `quick`, use `JSON.parse`. The other parser keeps positions, and takes ten times as long for
   // thousands of todos.
-  const plain = o.quick ? jsonObjectIn(found.get(TODOS_JSON)?.text.replace(/^\uFEFF/, '')) : null;
+  const plain = o.quick ? jsonObjectIn(texts.get(TODOS_JSON)?.text.replace(/^\uFEFF/, '')) : null;
   const todos = plain === null ? json(TODOS_JSON) : null;
-  const projectMd = found.get(PROJECT_MD);
+  const projectMd = texts.get(PROJECT_MD);
   return {
     now,
     folderName: files.folder.split(/[\\/]/).filter(Boolean).at(-1) ?? files.folder,
     /** Names of the existing files, each with the time of its last change in ms. */
-    modified: new Map([...found].map(([name, file]) => [name, file.modifiedAt])),
+    modified: new Map([...texts].map(([name, file]) => [name, file.modifiedAt])),
     /** Folder of the project files, relative to the project folder. */
     place: files.place,
     /** Problems of the files, one sentence each. */
@@ -85,26 +85,26 @@ export async function readProject(files: ProjectFiles, now: number, o: ReadOptio
      */
     commented,
     /** Names of project files that another program uses in the project folder. */
-    foreign: await foreignFiles(files, found),
+    foreign: await foreignFiles(files, texts),
     identity: projectMd ? readProjectMd(projectMd.text) : null,
     state: state && isProjectState(state) ? readState(state) : null,
     handoffs: state ? readHandoffs(state) : [],
     todos: todos ? readTodos(todos) : todosIn(plain ?? undefined),
     lastReview: todos ? textAt(todos, ['last_review']) : ((plain?.last_review as string | undefined) ?? null),
-    decisions: readDecisions(found.get(DECISIONS_MD)?.text ?? ''),
+    decisions: readDecisions(texts.get(DECISIONS_MD)?.text ?? ''),
     /** Parsed documents, in which line numbers can be looked up. */
     documents: { state, todos },
   };
 }
 
 /**
- * Returns the names of project files that another program uses in the project folder. `found` contains the
+ * Returns the names of project files that another program uses in the project folder. `texts` contains the
  * files of `files.place`, which may be that folder.
  */
-async function foreignFiles(files: ProjectFiles, found: ReadonlyMap<string, FileText>): Promise<string[]> {
+async function foreignFiles(files: ProjectFiles, texts: ReadonlyMap<string, FileText>): Promise<string[]> {
   const names: string[] = [];
   for (const name of [STATE_JSON, TODOS_JSON]) {
-    const file = files.place === '' ? found.get(name) : await files.read(`./${name}`).catch(() => null);
+    const file = files.place === '' ? texts.get(name) : await files.read(`./${name}`).catch(() => null);
     if (file && !isOurs(name, file.text)) names.push(name);
   }
   return names;
@@ -158,8 +158,8 @@ function readProjectMd(text: string) {
   const sections = withKinds(all, name).map((section) => {
     const lines = linesOf(section.body);
     if (lines.some(isPlaceholder)) unfilled.push(section.title);
-    const kept = lines.filter((line) => !isPlaceholder(line) && !TEMPLATE_LINE.test(line));
-    return { ...section, lines: kept };
+    const ownLines = lines.filter((line) => !isPlaceholder(line) && !TEMPLATE_LINE.test(line));
+    return { ...section, lines: ownLines };
   });
   const of = (kind: Heading) => sections.filter((section) => section.kind === kind);
   const lines = (kind: Heading) => of(kind).flatMap((section) => section.lines);
@@ -195,13 +195,13 @@ function withKinds(sections: readonly Section[], name: string | null) {
   let parent: { level: number; kind: Heading } = { level: 0, kind: 'other' };
   return sections.map((section) => {
     const { title, level } = section;
-    const known = (Object.keys(HEADINGS) as Heading[]).find(
+    const headingKind = (Object.keys(HEADINGS) as Heading[]).find(
       (kind) => HEADINGS[kind as keyof typeof HEADINGS].test(title) && title !== name,
     );
     const inherited = level > parent.level ? parent.kind : 'other';
-    const kind: Heading = title === '' || title === name ? 'name' : (known ?? inherited);
+    const kind: Heading = title === '' || title === name ? 'name' : (headingKind ?? inherited);
     if (kind === 'name') return { ...section, kind };
-    if (level <= parent.level || known !== undefined || parent.level === 0) parent = { level, kind };
+    if (level <= parent.level || headingKind !== undefined || parent.level === 0) parent = { level, kind };
     return { ...section, kind };
   });
 }

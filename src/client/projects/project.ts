@@ -83,13 +83,13 @@ export class Project {
     const facts = await discover(this.files, this.git);
     const at = stamp(this.#now());
     return this.files.locked(async () => {
-      const kept = o.force ? [] : await this.#present();
-      const missing = PROJECT_FILES.filter((name) => !kept.includes(name));
+      const existing = o.force ? [] : await this.#present();
+      const missing = PROJECT_FILES.filter((name) => !existing.includes(name));
       for (const name of missing) {
         const text = name === PROJECT_MD ? projectMd(facts) : TEMPLATES[name](at, facts.decisions);
         await this.files.write(name, (await this.#inRoot(name)) ?? text);
       }
-      return { written: missing, kept };
+      return { written: missing, kept: existing };
     });
   }
 
@@ -185,11 +185,11 @@ export class Project {
    * this time or the deadline, whichever comes first.
    */
   async result(id: string | null, until = 0): Promise<Handoff> {
-    for (let asked = id; ; ) {
-      const handoff = await this.#edit(STATE_JSON, (doc, at) => collectHandoff(doc, asked, at));
+    for (let handoffId = id; ; ) {
+      const handoff = await this.#edit(STATE_JSON, (doc, at) => collectHandoff(doc, handoffId, at));
       const end = Math.min(until, timeOf(handoff.deadline) ?? until);
       if (handoff.status !== 'open' || this.#now() >= end) return handoff;
-      asked = handoff.id;
+      handoffId = handoff.id;
       await pause(Math.min(HANDOFF_POLL_MS, end - this.#now()));
     }
   }
@@ -239,8 +239,8 @@ export class Project {
   /** Merges one project file for git. If the file cannot be parsed, merges it line by line, as git would. */
   async mergeFile(name: string, sides: Sides): Promise<MergedFile> {
     const { mergeOne } = await import('./merge.ts');
-    const known = PROJECT_FILES.find((each) => each === name);
-    const merged = known && mergeOne(this.git, known, sides).catch(() => null);
+    const projectFile = PROJECT_FILES.find((each) => each === name);
+    const merged = projectFile && mergeOne(this.git, projectFile, sides).catch(() => null);
     return (await merged) ?? this.git.mergeLines(sides);
   }
 
@@ -283,9 +283,9 @@ export class Project {
   async #append(decision: NewDecision): Promise<string> {
     const text = await this.#text(DECISIONS_MD, '');
     needResolved(DECISIONS_MD, text);
-    const known = readDecisions(text);
+    const decisions = readDecisions(text);
     const supersedes = (decision.supersedes ?? []).map((id) => {
-      const found = known.find((record) => sameId('ADR', record.id, id));
+      const found = decisions.find((record) => sameId('ADR', record.id, id));
       if (found) return found.id;
       const what = `decision ${id}`;
       throw new RelayError('no_entry', { file: DECISIONS_MD, what, list: 'relay project start' });

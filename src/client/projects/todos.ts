@@ -158,6 +158,6 @@ function withReason(notes: string, reason: string): string {
   return rest === '' ? `Blocked: ${reason}` : `${rest}\nBlocked: ${reason}`;
 }
 
-function oneOf<T extends string>(words: readonly T[], word: string | null): T | null {
-  return words.includes(word as T) ? (word as T) : null;
+function oneOf<T extends string>(allowed: readonly T[], word: string | null): T | null {
+  return allowed.includes(word as T) ? (word as T) : null;
 }

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { relevance, topicOf } from './topic.ts';
 
 test('the topic of a task is found in any language, with or without spaces between words', () => {
-  for (const [asked, title] of [
+  for (const [query, title] of [
     ['the authentication form', 'Authenticate users'],
     ['Datenbankverbindung prüfen', 'Die Datenbank umziehen'],
     ['авторизация', 'Переписать модуль авторизации'],
@@ -14,7 +14,7 @@ test('the topic of a task is found in any language, with or without spaces betwe
     ['ระบบชำระเงิน', 'แก้ไขระบบ'],
     ['로그인 화면', '로그인 기능 추가'],
   ] as const) {
-    assert.ok(relevance(topicOf(asked), title) > 0, `${asked}: ${topicOf(asked)}`);
+    assert.ok(relevance(topicOf(query), title) > 0, `${query}: ${topicOf(query)}`);
   }
 });
 

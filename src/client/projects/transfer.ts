@@ -109,17 +109,17 @@ export async function transferDraft(
     commitsPart(view, git, status),
   ]);
   const todos = todosParts(view, topic);
-  const given = 'given with this hand-off';
+  const source = 'given with this hand-off';
   const draft = {
     title: `Hand-off to ${to}: ${view.identity?.name ?? view.folderName}`,
     opening: [`Work in ${files.folder}.`, ...first],
     warnings: [...view.broken, ...foreignNotes(view)],
     strict: true,
     parts: [
-      part('The ask', given, ask ? [{ text: ask, rank: RANK.task, given: true }] : []),
+      part('The ask', source, ask ? [{ text: ask, rank: RANK.task, given: true }] : []),
       part(
         'To read',
-        `${given}; read a URL with relay pull`,
+        `${source}; read a URL with relay pull`,
         pointers.map((text) => ({ text, rank: RANK.task + 2, given: true })),
       ),
       statePart(view),
@@ -226,10 +226,10 @@ async function inFlightPart(
   const age = new Map(byAge.map((path, index) => [path, index / byAge.length]));
   const score = (path: string, functions: string) => {
     // Split camelCase, so that a word inside a name is found.
-    const words = `${path} ${functions}`.replace(/([a-z])([A-Z])/g, '$1 $2');
+    const searchText = `${path} ${functions}`.replace(/([a-z])([A-Z])/g, '$1 $2');
     const size = Math.min(3, Math.log10(1 + sizeOf(path)));
     const minor = SETTINGS.test(path) ? 4 : PROSE.test(path) ? 2 : TESTS.test(path) ? 1 : 0;
-    return 3 * relevance(topic, words) + size - 2 * age.get(path)! - minor;
+    return 3 * relevance(topic, searchText) + size - 2 * age.get(path)! - minor;
   };
   const byScore = (hunks?: ReadonlyMap<string, readonly string[]>) => {
     const functions = (path: string) =>

@@ -37,10 +37,10 @@ describe('a conversation', () => {
     const { prompts, thread_id, server } = await converse(SHORT);
     await using _ = server;
     const { user, stable = '' } = await prompts.bundle({ thread_id, words: 'And gate 12?' });
-    const shown = user.slice(stable.length, user.indexOf('\n\n>>> relay data'));
+    const history = user.slice(stable.length, user.indexOf('\n\n>>> relay data'));
     const transcript = SHORT.flat().join('\n');
-    for (const [question, answer] of SHORT) assert.ok(shown.includes(`${question}\n${answer}`));
-    const [cost, plain] = [countTokens(shown).tokens, countTokens(transcript).tokens];
+    for (const [question, answer] of SHORT) assert.ok(history.includes(`${question}\n${answer}`));
+    const [cost, plain] = [countTokens(history).tokens, countTokens(transcript).tokens];
     assert.ok(cost <= plain * 1.5, `${cost} tokens for a transcript of ${plain}`);
     assert.equal(user.match(/>>> relay data/g)?.length, 1, 'only the source has a frame');
     assert.doesNotMatch(user, /last_actions/);
@@ -66,25 +66,30 @@ describe('a conversation', () => {
   });
 
   it('leaves the cached block and the cache key as they are from question to question', async () => {
-    const { server, asked, prompts, thread_id } = await converse([
+    const {
+      server,
+      asked: requests,
+      prompts,
+      thread_id,
+    } = await converse([
       ['Is it noon?', 'Yes.'],
       ['And now?', 'No.'],
       ['Why?', 'Time passes.'],
     ]);
     await using _ = server;
-    const blocks = asked.map(({ body }) => body.messages[0].content[0]);
+    const blocks = requests.map(({ body }) => body.messages[0].content[0]);
     assert.deepEqual(blocks[0].cache_control, { type: 'ephemeral' });
     assert.match(blocks[0].text, /Never drop the production database/);
     assert.deepEqual(blocks[1], blocks[0]);
     assert.deepEqual(blocks[2], blocks[0]);
-    assert.deepEqual(asked[2]!.body.system, asked[0]!.body.system);
-    assert.deepEqual(asked[2]!.body.tools, asked[0]!.body.tools);
+    assert.deepEqual(requests[2]!.body.system, requests[0]!.body.system);
+    assert.deepEqual(requests[2]!.body.tools, requests[0]!.body.tools);
     const keys = await Promise.all(
       ['Is it noon?', 'Why?'].map(async (words) => (await prompts.bundle({ thread_id, words })).cacheKey),
     );
     assert.ok(keys[0]);
     assert.equal(keys[1], keys[0]);
-    assert.match(asked[2]!.user, /> Is it noon\?\nYes\.\n> And now\?\nNo\./);
+    assert.match(requests[2]!.user, /> Is it noon\?\nYes\.\n> And now\?\nNo\./);
   });
 
   it('leaves the cached block as it is when questions choose different items of a large state', async () => {
@@ -96,12 +101,12 @@ describe('a conversation', () => {
       value: { id: `f${i}`, key: `gate ${i}`, value: `opens at ${i % 24} o'clock` },
     }));
     await threads.as('ada').patch(thread_id, { ops });
-    const made = await Promise.all(
+    const bundles = await Promise.all(
       [3, 77, 150].map((gate) => prompts.bundle({ thread_id, words: `When does gate ${gate} open?` })),
     );
-    for (const [i, { user, stable, cacheKey }] of made.entries()) {
-      assert.equal(stable, made[0]!.stable);
-      assert.equal(cacheKey, made[0]!.cacheKey);
+    for (const [i, { user, stable, cacheKey }] of bundles.entries()) {
+      assert.equal(stable, bundles[0]!.stable);
+      assert.equal(cacheKey, bundles[0]!.cacheKey);
       assert.match(stable!, /Never drop the production database/);
       assert.match(user.slice(stable!.length), new RegExp(`^gate ${[3, 77, 150][i]}: opens`, 'm'));
     }

@@ -68,8 +68,8 @@ export class Prompts {
   /** Asks the model and stores its answer. With `cache`, an identical prompt gets the cached answer. */
   async ask(bundle: Bundle, model: Model, o: Pulling & { cache?: boolean } = {}): Promise<PromptOutcome> {
     if (o.cache) {
-      const known = await this.#fromCache(bundle, model.name, o.onText);
-      if (known) return known;
+      const cached = await this.#fromCache(bundle, model.name, o.onText);
+      if (cached) return cached;
     }
     const answer = await this.answer(bundle, model, o);
     const outcome = await this.record(bundle, {
@@ -159,7 +159,7 @@ export class Prompts {
     { by, tail, ref, id }: { by: string; tail: string; ref: string; id: string },
   ): Promise<{ patch: PatchOutcome; state_ref: string }> {
     const threads = this.#parts.threads(by);
-    const wanted = answerPatch(tail, by, () => timeOrderedId(this.#parts.env));
+    const statePatch = answerPatch(tail, by, () => timeOrderedId(this.#parts.env));
     const action: PatchOp = {
       op: 'add',
       path: '/last_actions/-',
@@ -171,8 +171,8 @@ export class Prompts {
     };
     const send = async (ops: readonly PatchOp[], part: string) =>
       (await threads.patch(bundle.thread_id, { ops, idempotency_key: `prompt:${id}:${part}` })).state_ref;
-    let why = wanted && 'refused' in wanted ? wanted.refused : undefined;
-    const ops = wanted && 'ops' in wanted ? wanted.ops : [];
+    let why = statePatch && 'refused' in statePatch ? statePatch.refused : undefined;
+    const ops = statePatch && 'ops' in statePatch ? statePatch.ops : [];
     if (ops.length > 0) {
       try {
         const state_ref = await send([...ops, action], 'answer');
@@ -191,16 +191,16 @@ export class Prompts {
     const { cache, env } = this.#parts;
     const began = env.now();
     const keys = [await keyOf(bundle, model), await afterKey(bundle, model, bundle.state_ref)];
-    const kept = await readCachedAnswer(cache, this.#parts.threads(PROMPT_AUTHOR), ...keys);
-    if (!kept) return null;
-    const { ref, thread_id } = kept.artifact;
-    onText?.(kept.text);
+    const cachedAnswer = await readCachedAnswer(cache, this.#parts.threads(PROMPT_AUTHOR), ...keys);
+    if (!cachedAnswer) return null;
+    const { ref, thread_id } = cachedAnswer.artifact;
+    onText?.(cachedAnswer.text);
     const threads = this.#parts.threads(model);
     const artifact =
       thread_id === bundle.thread_id
         ? await threads.artifact(thread_id, ref, { counted: false })
         : await threads.putArtifact(bundle.thread_id, {
-            body: new TextEncoder().encode(kept.text),
+            body: new TextEncoder().encode(cachedAnswer.text),
             name: 'answer.md',
             type: 'markdown',
             source_refs: [ref],
@@ -289,8 +289,8 @@ function afterKey({ thread_id, words, system }: Bundle, model: string, stateRef:
 }
 
 /** Cuts the words of a prompt to 500 characters, because events are shown in lists. */
-function clip(words: string): string {
-  return words.length > 500 ? `${words.slice(0, 499)}…` : words;
+function clip(text: string): string {
+  return text.length > 500 ? `${text.slice(0, 499)}…` : text;
 }
 
 /**
@@ -302,31 +302,31 @@ async function makeBundle(
   tokens: TokenCounter,
   { thread_id, ...request }: PromptRequest,
 ): Promise<Bundle> {
-  const words = request.words.trim();
-  if (words === '') throw badRequest('The prompt is empty.');
+  const question = request.words.trim();
+  if (question === '') throw badRequest('The prompt is empty.');
   // With `dry`, rendering does not count in the token ledger. The tokens of the prompt are recorded later,
   // with the answer.
-  const o = { ...request, words, format: 'anthropic', dry: true } as const;
-  const { header, artifacts, pasted, ...made } = await threads.render(thread_id, o);
-  const system = `${made.system}\n\n${PATCH}`;
-  const user = made.messages[0]!.content;
-  const stable = user.slice(0, made.stable);
+  const o = { ...request, words: question, format: 'anthropic', dry: true } as const;
+  const { header, artifacts, pasted, ...rendered } = await threads.render(thread_id, o);
+  const system = `${rendered.system}\n\n${PATCH}`;
+  const user = rendered.messages[0]!.content;
+  const stable = user.slice(0, rendered.stable);
   const counted = await tokens.count(`${system}\n${user}`);
-  const content = [system, header, artifacts.map(({ ref, size, ...artifact }) => artifact), words];
+  const content = [system, header, artifacts.map(({ ref, size, ...artifact }) => artifact), question];
   return {
-    thread_id: made.thread_id,
-    state_ref: made.state_ref,
+    thread_id: rendered.thread_id,
+    state_ref: rendered.state_ref,
     system,
     user,
     stable,
     cacheKey: (await sha256Hex(`prefix\n${system}\n${stable}`)).slice(0, 32),
-    words,
+    words: question,
     artifacts,
-    truncated: made.truncated,
-    partial: made.partial ?? [],
+    truncated: rendered.truncated,
+    partial: rendered.partial ?? [],
     fingerprint: await sha256Hex(JSON.stringify(content)),
     tokens: counted,
-    pasted: { ...pasted, tokens: pasted.tokens + counted.tokens - made.tokens.tokens },
+    pasted: { ...pasted, tokens: pasted.tokens + counted.tokens - rendered.tokens.tokens },
   };
 }
 

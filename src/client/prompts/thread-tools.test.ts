@@ -17,10 +17,7 @@ const KETTLE = { words: 'Was the kettle filled?' };
  * Asks a question in a thread with two artifacts: a long log and a plan. The model gives `replies` one by one
  * and repeats the last one.
  */
-async function asked(
-  replies: readonly Reply[],
-  o: { only?: string[]; words?: string; tools?: boolean } = {},
-) {
+async function ask(replies: readonly Reply[], o: { only?: string[]; words?: string; tools?: boolean } = {}) {
   const open = openPrompts();
   const { api } = open.threads;
   const server = await startFakeModel(() => replies[Math.min(server.asked.length, replies.length) - 1]!);
@@ -50,7 +47,7 @@ describe('a model that calls tools while it answers', () => {
       outcome,
       asked: all,
       ref,
-    } = await asked([
+    } = await ask([
       call('search', { query: 'kettle filled 2999 times' }),
       { ...(call('pull', { ref: 'run.log', lines: '7-9' }) as object), cached: 40 },
       { text: 'At noon.', cached: 60 },
@@ -61,9 +58,9 @@ describe('a model that calls tools while it answers', () => {
       ['plan.md'],
     );
     assert.deepEqual(all[0]!.tools, ['list', 'search', 'pull']);
-    const [found, pulled] = all[2]!.results;
+    const [searchResult, pulled] = all[2]!.results;
     assert.match(
-      found!,
+      searchResult!,
       /^>>> relay data [0-9a-f]{16}: artifact [0-9a-f]{26} "run\.log"[\s\S]*step 2999: the kettle/,
     );
     assert.match(
@@ -77,7 +74,7 @@ describe('a model that calls tools while it answers', () => {
       events.some(({ type, payload }) => type === 'artifact.pulled' && payload.by === 'anthropic/m1'),
     );
     const { prompts, billed } = await api.stats(thread_id);
-    const cost = countTokens(`{"query":"kettle filled 2999 times"}\n${found}`).tokens;
+    const cost = countTokens(`{"query":"kettle filled 2999 times"}\n${searchResult}`).tokens;
     const next = countTokens(`{"ref":"run.log","lines":"7-9"}\n${pulled}`).tokens;
     assert.equal(prompts!.tool_calls, 2);
     assert.equal(prompts!.tool_call_tokens, cost + next);
@@ -101,7 +98,7 @@ describe('a model that calls tools while it answers', () => {
       server,
       asked: all,
       bundle,
-    } = await asked([search, search, 'Done.'], { words: 'Was the kettle filled?' });
+    } = await ask([search, search, 'Done.'], { words: 'Was the kettle filled?' });
     await using _ = server;
     const lines = [bundle.user, ...all[2]!.results].flatMap((shown) => shown.match(/\[line \d+\]/g)!);
     assert.ok(lines.length > 6);
@@ -109,12 +106,12 @@ describe('a model that calls tools while it answers', () => {
   });
 
   it('must answer after a number of rounds, and gets a limited number of tokens', async () => {
-    const short = await asked([call('pull', { ref: 'run.log', lines: '1' })], KETTLE);
+    const short = await ask([call('pull', { ref: 'run.log', lines: '1' })], KETTLE);
     await using _ = short.server;
     assert.equal(short.asked.length, PULL_ROUNDS + 1);
     assert.match(short.asked.at(-1)!.results[0]!, /step 0/);
     assert.deepEqual(short.asked.at(-1)!.body.tool_choice, { type: 'none' });
-    const long = await asked([call('pull', { ref: 'run.log' })], KETTLE);
+    const long = await ask([call('pull', { ref: 'run.log' })], KETTLE);
     await using __ = long.server;
     const { tokens } = long.outcome;
     assert.ok(tokens.pulled > PULL_CALL_TOKENS * 2 && tokens.pulled < PULL_TOKENS + PULL_CALL_TOKENS);
@@ -126,7 +123,7 @@ describe('a model that calls tools while it answers', () => {
   });
 
   it('gets an error for a failed call, and sees only what it may read', async () => {
-    const { server, asked: all } = await asked(
+    const { server, asked: all } = await ask(
       [
         call('pull', { ref: 'run.log', lines: '1' }),
         call('search', { query: 'kettle' }),
@@ -151,14 +148,14 @@ describe('a model that calls tools while it answers', () => {
 
   it('gets no tools if it does not support them or they are turned off', async () => {
     const refusal = { status: 400, message: 'm1 does not support tools' };
-    const { server, asked: all, outcome } = await asked([refusal, 'Noon.']);
+    const { server, asked: all, outcome } = await ask([refusal, 'Noon.']);
     await using _ = server;
     assert.deepEqual(
       all.map(({ tools }) => tools.length),
       [3, 0],
     );
     assert.equal(outcome.tokens.pulls, 0);
-    const alone = await asked(['Noon.'], { tools: false });
+    const alone = await ask(['Noon.'], { tools: false });
     await using __ = alone.server;
     assert.deepEqual(alone.asked[0]!.tools, []);
     const { prompts, thread } = openPrompts();
@@ -239,8 +236,8 @@ describe('a model that calls tools while it answers', () => {
     const server = await startFakeModel(() => replies[server.asked.length - 1]!);
     await using _ = server;
     const model = openModel({ model: 'm1' }, server.env, []);
-    for (const words of questions)
-      await open.prompts.ask(await open.prompts.bundle({ thread_id, words }), model);
+    for (const question of questions)
+      await open.prompts.ask(await open.prompts.bundle({ thread_id, words: question }), model);
     const bundle = await open.prompts.bundle({ thread_id, words: 'What did I ask at first?' });
     assert.doesNotMatch(bundle.user, /gate 3 of/);
     await open.prompts.ask(bundle, model);

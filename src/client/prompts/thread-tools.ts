@@ -47,11 +47,11 @@ export async function answerWithPulls(
   parts: ToolParts,
   bundle: Bundle,
   model: Model,
-  { tools: wanted = true, only, rounds: most = PULL_ROUNDS, tokens = PULL_TOKENS, enough, ...o }: Pulling,
+  { tools: useTools = true, only, rounds: most = PULL_ROUNDS, tokens = PULL_TOKENS, enough, ...o }: Pulling,
 ): Promise<Answered> {
   // If the prompt contains the whole state and there are no artifacts, tools could return nothing new. So
   // give the model no tools.
-  if (!wanted || most === 0 || (bundle.artifacts.length === 0 && !bundle.truncated))
+  if (!useTools || most === 0 || (bundle.artifacts.length === 0 && !bundle.truncated))
     return model.answer(bundle, o);
   const tools = new ThreadTools(parts, bundle, tokens, only);
   const rounds: Round[] = [];
@@ -209,12 +209,12 @@ class ThreadTools {
     return { result: done.text, pull };
   }
 
-  async #do(name: string, given: ToolArguments): Promise<{ text: string; what: string }> {
+  async #do(name: string, args: ToolArguments): Promise<{ text: string; what: string }> {
     if (this.left <= 0) return refusal('the token limit for tool results of one answer is reached.', name);
-    if (name === 'search' && typeof given.query === 'string' && given.query.trim() !== '')
-      return this.#search(given.query);
+    if (name === 'search' && typeof args.query === 'string' && args.query.trim() !== '')
+      return this.#search(args.query);
     if (name === 'list') return this.#list();
-    if (name === 'pull' && typeof given.ref === 'string') return this.#pull(given.ref, given);
+    if (name === 'pull' && typeof args.ref === 'string') return this.#pull(args.ref, args);
     const how = TOOLS.map(
       (tool) => `${tool.name}(${Object.keys(tool.parameters.properties as object).join(', ')})`,
     );
@@ -265,27 +265,27 @@ class ThreadTools {
     return { text: lines.join('\n') || 'There is nothing.', what: 'list' };
   }
 
-  async #pull(name: string, given: ToolArguments): Promise<{ text: string; what: string }> {
+  async #pull(name: string, args: ToolArguments): Promise<{ text: string; what: string }> {
     const texts = ['lines', 'grep', 'json'].filter(
-      (key) => typeof given[key] === 'string' && given[key] !== '',
+      (key) => typeof args[key] === 'string' && args[key] !== '',
     );
-    const parts = [...texts, ...(given.outline === true ? ['outline'] : [])];
-    const asked = Object.fromEntries(parts.map((key) => [key, given[key]]));
-    const part = (parts.length === 0 ? { lines: '1-' } : asked) as PartRequest;
+    const parts = [...texts, ...(args.outline === true ? ['outline'] : [])];
+    const requested = Object.fromEntries(parts.map((key) => [key, args[key]]));
+    const part = (parts.length === 0 ? { lines: '1-' } : requested) as PartRequest;
     const max_tokens = Math.min(PULL_CALL_TOKENS, this.left);
-    const which = Object.entries(asked).map(([key, value]) => (value === true ? key : `${key}=${value}`));
+    const which = Object.entries(requested).map(([key, value]) => (value === true ? key : `${key}=${value}`));
     const list = STATE_LISTS.find((one) => one === name.replace(/^\//, ''));
     const ref = list ?? this.#names.get(name) ?? (await this.#findRef(name));
     if (!list && (!isRef(ref) || !this.#isAllowed(ref)))
       return refusal('this artifact does not exist. Use list or search to find refs.', 'pull');
     const artifact = list ? null : await this.#loadArtifact(ref);
     const what = oneLine(`pull ${artifact?.name ?? list} ${which.join(' ')}`, 120).trim();
-    const taken = list
+    const pulled = list
       ? await this.#pullList(list, part, max_tokens)
       : await this.#parts.threads.part(this.#bundle.thread_id, ref, { ...part, max_tokens, counted: false });
-    const about = taken.truncated || list ? `\n[${taken.about}]` : '';
-    if (taken.text === '') return { text: `No text: ${taken.about}.`, what };
-    return { text: `${artifact ? await this.#frame(artifact, taken.text) : taken.text}${about}`, what };
+    const about = pulled.truncated || list ? `\n[${pulled.about}]` : '';
+    if (pulled.text === '') return { text: `No text: ${pulled.about}.`, what };
+    return { text: `${artifact ? await this.#frame(artifact, pulled.text) : pulled.text}${about}`, what };
   }
 
   /** Returns a part of a list of the state. Each item is one line. */
@@ -316,18 +316,18 @@ class ThreadTools {
   }
 
   async #loadArtifact(ref: string): Promise<Artifact> {
-    const known = this.#more.get(ref);
-    if (known) return known;
+    const cached = this.#more.get(ref);
+    if (cached) return cached;
     const artifact = await this.#parts.threads.artifact(this.#bundle.thread_id, ref, { counted: false });
     this.#names.set(artifact.name, ref);
-    if (!this.#bundle.artifacts.some((shown) => shown.ref === ref)) this.#more.set(ref, artifact);
+    if (!this.#bundle.artifacts.some((item) => item.ref === ref)) this.#more.set(ref, artifact);
     return artifact;
   }
 
-  #frame({ ref, name, provenance }: Artifact, words: string): Promise<string> {
+  #frame({ ref, name, provenance }: Artifact, text: string): Promise<string> {
     const at = Date.parse(provenance.created_at);
     const source = { what: `artifact ${ref} "${oneLine(name)}"`, by: provenance.created_by, at };
-    return datedFrame(words, source, this.#parts.frameSecret);
+    return datedFrame(text, source, this.#parts.frameSecret);
   }
 }
 

@@ -85,7 +85,7 @@ const OLDER = 6;
 
 /** Reads a session once and collects what the next agent needs. The amount of memory is limited. */
 async function collectEvidence(turns: AsyncIterable<Turn>): Promise<Evidence> {
-  const found: Evidence = {
+  const evidence: Evidence = {
     prompts: [],
     answers: [],
     remarks: [],
@@ -100,32 +100,32 @@ async function collectEvidence(turns: AsyncIterable<Turn>): Promise<Evidence> {
   let message: (Quote & { readonly after: boolean }) | null = null;
   let failed = false;
   const settle = (isLast: boolean) => {
-    if (message !== null) keep(isLast ? found.answers : found.remarks, message);
+    if (message !== null) keep(isLast ? evidence.answers : evidence.remarks, message);
     message = null;
   };
   for await (const turn of turns) {
     const { n, who, text, tool, todos } = turn;
     if (turn.abandoned) continue;
-    if (who === 'compaction') found.compactions++;
+    if (who === 'compaction') evidence.compactions++;
     if (who === 'user' || who === 'agent') settle(who === 'user');
     if (who === 'user' && text === FIRST_PROMPT) continues = true;
-    else if (who === 'user') keep(found.prompts, { n, text }, 1);
+    else if (who === 'user') keep(evidence.prompts, { n, text }, 1);
     if (who === 'agent') [message, failed] = [{ n, text, after: failed }, false];
     if (tool === undefined) continue;
     settle(false);
     if (continues && tool.input.includes(HANDOFF_FILE)) {
       const name = /\[session (\w{4}) turn \d+\]/.exec(tool.output)?.[1] ?? null;
-      if (name !== null) [found.before, continues] = [name, false];
+      if (name !== null) [evidence.before, continues] = [name, false];
       continue;
     }
-    if (text !== '') keep(found.plans, { n, text });
-    if (todos) found.todos = { n, list: todos };
+    if (text !== '') keep(evidence.plans, { n, text });
+    if (todos) evidence.todos = { n, list: todos };
     failed = tool.failed;
-    noteRun(found.runs, n, tool);
-    for (const { path, how } of tool.files) noteFile(found.files, path, { n, how });
+    noteRun(evidence.runs, n, tool);
+    for (const { path, how } of tool.files) noteFile(evidence.files, path, { n, how });
   }
   settle(true);
-  return found;
+  return evidence;
 }
 
 /**
@@ -160,7 +160,7 @@ function noteFile(files: Evidence['files'], path: string, use: { n: number; how:
 }
 
 /** Turns evidence into parts of a brief, in reading order. Each line names its turn. */
-function evidenceParts({ name, client, folder, updatedAt }: SessionInfo, found: Evidence): BriefPart[] {
+function evidenceParts({ name, client, folder, updatedAt }: SessionInfo, evidence: Evidence): BriefPart[] {
   const source = `relay session show ${name}`;
   const tag = (n: number) => `[session ${name} turn ${n}]`;
   const quoted = (quotes: readonly Quote[], rankOf: (index: number) => number, step = 0.4): BriefLine[] =>
@@ -175,12 +175,12 @@ function evidenceParts({ name, client, folder, updatedAt }: SessionInfo, found: 
     lines,
     more: 0,
   });
-  const [first, ...later] = found.prompts;
-  const last = found.answers.at(-1);
-  const earlier = found.answers.slice(0, -1).reverse();
-  const open = found.todos.list.filter(({ status }) => !/^(?:completed|done|cancelled)$/.test(status));
+  const [first, ...later] = evidence.prompts;
+  const last = evidence.answers.at(-1);
+  const earlier = evidence.answers.slice(0, -1).reverse();
+  const open = evidence.todos.list.filter(({ status }) => !/^(?:completed|done|cancelled)$/.test(status));
   const todoLine = ({ text, status }: SessionTodo, rank: number): BriefLine => ({
-    text: `${status}: ${text} ${tag(found.todos.n)}`,
+    text: `${status}: ${text} ${tag(evidence.todos.n)}`,
     rank,
   });
   const short = (path: string) => (path.startsWith(`${folder}/`) ? path.slice(folder.length + 1) : path);
@@ -191,26 +191,26 @@ function evidenceParts({ name, client, folder, updatedAt }: SessionInfo, found: 
       quoted(later, (index) => 3 + Math.min(25, later.length - 1 - index) * 0.9),
     ),
     part('Last message of the agent', last ? quoted([last], () => 2, 0.6) : []),
-    part('Failed and not repaired since', failureLines(found, tag)),
-    part('Checks: last run of each command', checkLines(found, tag)),
+    part('Failed and not repaired since', failureLines(evidence, tag)),
+    part('Checks: last run of each command', checkLines(evidence, tag)),
     part('Todos of the session', [
       ...open.map((todo, index) => todoLine(todo, 5 + index)),
-      ...found.todos.list
+      ...evidence.todos.list
         .filter((todo) => !open.includes(todo))
         .map((todo, index) => todoLine(todo, 38 + index)),
     ]),
     part(
       'Plans',
-      quoted(found.plans.slice(-1), () => 16, 1),
+      quoted(evidence.plans.slice(-1), () => 16, 1),
     ),
-    part('Files of the session', fileLines(found, short, name)),
+    part('Files of the session', fileLines(evidence, short, name)),
     part(
       'Earlier messages of the agent',
       quoted(earlier, (index) => 9 + Math.min(index, 20), 0.8),
     ),
     part(
       'Said between tool calls',
-      found.remarks.toReversed().flatMap((remark, index) => {
+      evidence.remarks.toReversed().flatMap((remark, index) => {
         const rank = remark.after ? 11 : SPECIFIC.test(remark.text) ? 14 : 60;
         return quoted([remark], () => rank + Math.min(index, 30), 1);
       }),
