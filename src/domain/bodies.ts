@@ -112,7 +112,7 @@ export function shortText(name: string, value: unknown, max: number): string | n
   return value;
 }
 
-export function wrong(name: string, wanted: string, got: unknown): RelayError {
-  const kind = got === null ? 'null' : Array.isArray(got) ? 'an array' : `a ${typeof got}`;
-  return badRequest(`"${name}" must be ${wanted}, not ${kind}.`);
+export function wrong(name: string, expected: string, value: unknown): RelayError {
+  const kind = value === null ? 'null' : Array.isArray(value) ? 'an array' : `a ${typeof value}`;
+  return badRequest(`"${name}" must be ${expected}, not ${kind}.`);
 }

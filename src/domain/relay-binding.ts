@@ -78,9 +78,9 @@ function guarded(verb: Verb, method: string, service: Loadable, caller: CallerAt
       }
     : async (args: readonly unknown[]) => (await loaded())[method]!(caller, ...args);
   const ofThread = verb.args.indexOf('thread_id');
-  return (...given: readonly unknown[]) => {
-    const id = given[ofThread];
-    let args = typeof id === 'string' ? given.with(ofThread, id.toLowerCase()) : given;
+  return (...callArgs: readonly unknown[]) => {
+    const id = callArgs[ofThread];
+    let args = typeof id === 'string' ? callArgs.with(ofThread, id.toLowerCase()) : callArgs;
     // A person, not a model, uses a share link. So its reads are left out of the token counts of models.
     if (caller.thread !== undefined) args = withoutCounting(verb, args);
     try {
@@ -102,7 +102,7 @@ function hasOwnKey(arg: unknown): boolean {
   return typeof arg === 'object' && arg !== null && isOwnKey((arg as PushInput).idempotency_key);
 }
 
-function withoutCounting({ args: { length } }: Verb, given: readonly unknown[]): readonly unknown[] {
-  const args = Array.from({ length: length + 1 }, (_, i) => given[i]);
-  return args.with(length, { ...(given[length] as object | undefined), counted: false, dry: true });
+function withoutCounting({ args: { length } }: Verb, callArgs: readonly unknown[]): readonly unknown[] {
+  const args = Array.from({ length: length + 1 }, (_, i) => callArgs[i]);
+  return args.with(length, { ...(callArgs[length] as object | undefined), counted: false, dry: true });
 }

@@ -111,14 +111,14 @@ export class RelayCore {
 
   /** Takes only random bytes from `env`. The time comes from the engine. */
   constructor(
-    given: Omit<Deps, 'env' | 'activity'> & { env: Pick<Env, 'randomBytes'> },
+    parts: Omit<Deps, 'env' | 'activity'> & { env: Pick<Env, 'randomBytes'> },
     o: CoreOptions = {},
   ) {
-    const { engine, env } = given;
+    const { engine, env } = parts;
     const time = { randomBytes: env.randomBytes, now: engine.now };
     const behind = o.writesBehind;
     const deps: Deps = {
-      ...given,
+      ...parts,
       env: time,
       activity: behind?.deps.activity ?? new ActivityLog({ engine, env: time }),
     };

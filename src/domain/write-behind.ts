@@ -47,9 +47,9 @@ export class WriteBehind<T> {
   flush(): Promise<void> {
     this.#isDue = false;
     this.#writing = this.#writing.then(async () => {
-      const taken = this.#waiting;
+      const batch = this.#waiting;
       this.#waiting = new Map();
-      await Promise.all(Array.from(taken, ([key, value]) => this.#write(key, value)));
+      await Promise.all(Array.from(batch, ([key, value]) => this.#write(key, value)));
     });
     return this.#writing;
   }

@@ -194,8 +194,8 @@ async function foldHours({ engine }: Pick<Store, 'engine'>, tenant: string) {
 export async function saveHours({ engine, env }: Store, tenant: string): Promise<boolean> {
   const { seq, hours, expect } = await foldHours({ engine }, tenant);
   const oldest = hourOf(env.now() - FIGURES_KEPT_MS);
-  const kept = Object.fromEntries(Object.entries(hours).filter(([hour]) => hour >= oldest));
-  const put = recordsOf<Hourly>(engine.records).put(hourlyKey(tenant), { seq, hours: kept }, { expect });
+  const recent = Object.fromEntries(Object.entries(hours).filter(([hour]) => hour >= oldest));
+  const put = recordsOf<Hourly>(engine.records).put(hourlyKey(tenant), { seq, hours: recent }, { expect });
   return (await put) !== null;
 }
 

@@ -90,10 +90,10 @@ export class Agents {
     if (!before) this.#noteActivity(caller, 'agent.came', name, beat.task_channel);
   }
 
-  async enter(caller: Caller, wanted: string, session: Session): Promise<Entered> {
+  async enter(caller: Caller, baseName: string, session: Session): Promise<Entered> {
     const { tenant } = caller;
-    const before = await this.#parts.sessions.get(tenant, wanted);
-    const name = await this.#parts.sessions.put(tenant, checkAgentName(wanted), session);
+    const before = await this.#parts.sessions.get(tenant, baseName);
+    const name = await this.#parts.sessions.put(tenant, checkAgentName(baseName), session);
     if (before?.session !== session.session || before.ended)
       this.#noteActivity(caller, 'agent.came', name, agentChannel(name));
     await this.#parts.claims.renew(tenant, name);
@@ -108,10 +108,10 @@ export class Agents {
     )
       return this.#noteActivity(caller, 'agent.left', name, agentChannel(name));
     const key = agentKey(caller.tenant, checkAgentName(name), checkInstance(instance));
-    const known = (await this.#bridges.get(key))?.value;
-    authorize(caller, agents.leave, { channel: known?.task_channel });
-    if ((await this.#bridges.delete(key)) && known)
-      this.#noteActivity(caller, 'agent.left', name, known.task_channel);
+    const bridge = (await this.#bridges.get(key))?.value;
+    authorize(caller, agents.leave, { channel: bridge?.task_channel });
+    if ((await this.#bridges.delete(key)) && bridge)
+      this.#noteActivity(caller, 'agent.left', name, bridge.task_channel);
   }
 
   #noteActivity(caller: Caller, kind: 'agent.came' | 'agent.left', agent: string, channel: string): void {
@@ -135,12 +135,12 @@ export class Agents {
 
   async #sessions(caller: Caller): Promise<Agent[]> {
     const { claims } = await this.#parts.claims.claims(caller);
-    const found: Agent[] = [];
+    const list: Agent[] = [];
     for await (const [name, seen] of this.#parts.sessions.all(caller.tenant)) {
       const { at, ended: _, ...session } = seen;
       const alive = this.#parts.sessions.isAlive(seen);
       const { unread, heldCount } = await this.#parts.messages().count(caller.tenant, name);
-      found.push({
+      list.push({
         name,
         kind: 'session',
         alive,
@@ -153,7 +153,7 @@ export class Agents {
         claims: claims.filter(({ by }) => by === name).map(({ what }) => what),
       });
     }
-    return found;
+    return list;
   }
 
   async #present(caller: Caller): Promise<ListedBridge[]> {
@@ -212,9 +212,9 @@ export class Agents {
    */
   async #noteChannel(caller: Caller, { task_channel, done_channel }: Bridge): Promise<void> {
     const key = taskChannelsPrefix(caller.tenant) + segment(task_channel);
-    const known = (await this.#taskChannels.get(key))?.value;
+    const entry = (await this.#taskChannels.get(key))?.value;
     const now = this.#deps.env.now();
-    if (known?.done_channel === done_channel && known.until > now + AGENT_KEPT_MS / 2) return;
+    if (entry?.done_channel === done_channel && entry.until > now + AGENT_KEPT_MS / 2) return;
     const until = now + AGENT_KEPT_MS;
     await this.#taskChannels.put(key, { done_channel, until }, { expiresAt: until });
   }

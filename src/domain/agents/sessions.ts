@@ -40,9 +40,9 @@ export class Sessions {
    * number is added to the name. A name that a person chose gets no number: the session replaces the other
    * one.
    */
-  async put(tenant: string, wanted: string, session: Session): Promise<string> {
+  async put(tenant: string, baseName: string, session: Session): Promise<string> {
     for (let number = 1; ; number++) {
-      const name = checkAgentName(number === 1 ? wanted : `${wanted}-${number}`);
+      const name = checkAgentName(number === 1 ? baseName : `${baseName}-${number}`);
       const outcome = await compareAndSet('a session', async () => {
         const key = sessionKey(tenant, name);
         const stored = await this.#records.get(key);

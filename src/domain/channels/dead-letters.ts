@@ -86,8 +86,8 @@ export class DeadLetters {
   async #revive(tenant: string, { dead }: LetterEntry): Promise<void> {
     const { channel, group, seq, reason } = dead;
     const { logs } = this.#deps.engine;
-    const kept = reason === 'attempts' && (await entryAt(logs, channelStream(tenant, channel), seq));
-    if (!kept) {
+    const entry = reason === 'attempts' && (await entryAt(logs, channelStream(tenant, channel), seq));
+    if (!entry) {
       throw new RelayError('conflict', {
         what: `Message ${seq} of ${channel} cannot be delivered again: ${WHY_NOT[reason]}.`,
         hint: `Send the message again, then delete the dead letter: relay channel dead drop ${channel}`,

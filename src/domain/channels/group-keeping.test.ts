@@ -86,10 +86,10 @@ test('inspecting shows the members of every process, and a group with members ca
   await using a = readFrom(t.as('ann'), 'c', { group: 'g' });
   const core = t.another();
   await using b = readFrom(core.relay(callerNamed('bob'), BASE), 'c', { group: 'g' });
-  const taken = [a.take(1), b.take(1)];
+  const takes = [a.take(1), b.take(1)];
   await t.relay.channels.publish('c', 1);
   await t.relay.channels.publish('c', 2);
-  await Promise.all(taken);
+  await Promise.all(takes);
   const names = async () =>
     (await t.relay.channels.inspect('c')).groups[0]!.members.map(({ name }) => name).sort();
   await until(async () => (await names()).length >= 2);

@@ -7,20 +7,20 @@ import { isRelayError } from '../../base/errors.ts';
 test('each message goes to one member, under a lease with a token', async () => {
   await using t = openTestCore();
   for (let i = 0; i < 6; i++) await t.relay.channels.publish('c', i);
-  const got: unknown[] = [];
+  const messages: unknown[] = [];
   const end = new AbortController();
   const work = async (name: string) => {
     const relay = t.as(name);
     for await (const message of relay.channels.subscribe('c', { group: 'g', signal: end.signal })) {
       assert.equal(message.attempt, 1);
       assert.ok(message.lease_until! > message.ts);
-      got.push(message.msg);
+      messages.push(message.msg);
       await relay.channels.ack('c', 'g', claimOf(message));
-      if (got.length === 6) end.abort();
+      if (messages.length === 6) end.abort();
     }
   };
   await Promise.all([work('ann'), work('bob')]);
-  assert.deepEqual(got.sort(), [0, 1, 2, 3, 4, 5], 'a new group begins with everything there is');
+  assert.deepEqual(messages.sort(), [0, 1, 2, 3, 4, 5], 'a new group begins with everything there is');
 });
 
 test('a member holds one message at a time, or as many as it asked for', async () => {
@@ -83,14 +83,14 @@ test('work that was given back goes to another member, and after five attempts t
   await until(async () => (await present()) === 2);
   const sent = await t.relay.channels.publish('c', 'hard');
   for (let attempt = 1; attempt <= 5; attempt++) {
-    const got = await Promise.race([
+    const delivery = await Promise.race([
       next.a.then(([message]) => ({ by: 'a' as const, message: message! })),
       next.b.then(([message]) => ({ by: 'b' as const, message: message! })),
     ]);
-    takenBy.push(got.by);
-    assert.equal(got.message.attempt, attempt);
-    next = { ...next, [got.by]: (got.by === 'a' ? a : b).take(1) };
-    const { seq, dead } = await t.relay.channels.nack('c', 'g', claimOf(got.message));
+    takenBy.push(delivery.by);
+    assert.equal(delivery.message.attempt, attempt);
+    next = { ...next, [delivery.by]: (delivery.by === 'a' ? a : b).take(1) };
+    const { seq, dead } = await t.relay.channels.nack('c', 'g', claimOf(delivery.message));
     assert.deepEqual([seq, dead], [sent.seq, attempt === 5]);
   }
   for (let i = 1; i < 5; i++) assert.notEqual(takenBy[i], takenBy[i - 1], 'another one each time');

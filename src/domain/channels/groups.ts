@@ -128,8 +128,8 @@ export class Groups {
    */
   async begin(caller: Caller, channel: string, group: string, since: Since | undefined): Promise<void> {
     const { log } = this.#openGroup(caller, channel, group);
-    const made = await log.create(() => this.#beginning(caller.tenant, channel, since));
-    if (made) await this.#directory.note(caller.tenant, channel);
+    const created = await log.create(() => this.#beginning(caller.tenant, channel, since));
+    if (created) await this.#directory.note(caller.tenant, channel);
   }
 
   /** Returns the object that hands out the work of a group, for code that manages the members itself. */
@@ -298,9 +298,9 @@ export class Groups {
   async #beginning(tenant: string, channel: string, since: Since = 'all'): Promise<number> {
     const { engine, env, settings } = this.#deps;
     const stream = channelStream(tenant, channel);
-    const wanted = await findStart(engine.logs, stream, since);
-    const kept = await startAt(engine.logs, stream, env.now() - settings.retentionMs);
-    return Math.max(wanted.after, kept.after);
+    const requestedStart = await findStart(engine.logs, stream, since);
+    const retentionStart = await startAt(engine.logs, stream, env.now() - settings.retentionMs);
+    return Math.max(requestedStart.after, retentionStart.after);
   }
 
   /**

@@ -55,15 +55,15 @@ export function checkSubscription(query: {
 }
 
 export async function findStart(logs: Logs, stream: string, since: Since | undefined): Promise<Start> {
-  const wanted = parseSince(since);
-  if (wanted === 'all') return { after: 0, gap: false, lenient: true };
-  if (wanted !== 'now' && 'time' in wanted) return startAt(logs, stream, wanted.time);
+  const start = parseSince(since);
+  if (start === 'all') return { after: 0, gap: false, lenient: true };
+  if (start !== 'now' && 'time' in start) return startAt(logs, stream, start.time);
   const { last } = await logs.info(stream);
-  if (wanted === 'now') return { after: last, gap: false, lenient: false };
+  if (start === 'now') return { after: last, gap: false, lenient: false };
   // The requested position is after the end of the channel: the store was restored from a backup or is
   // another store. Messages may be missing, so report a gap.
-  if (wanted.seq > last) return { after: last, gap: last > 0 || wanted.seq > 0, lenient: false };
-  return { after: wanted.seq, gap: false, lenient: false };
+  if (start.seq > last) return { after: last, gap: last > 0 || start.seq > 0, lenient: false };
+  return { after: start.seq, gap: false, lenient: false };
 }
 
 /**

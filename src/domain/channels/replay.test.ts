@@ -86,13 +86,13 @@ test('a channel keeps about as many messages as configured, and a reader that fe
   const { messages } = await t.relay.channels.inspect('c');
   assert.equal(messages, 32);
   await using reader = readFrom(t.relay, 'c', { since: first.seq });
-  const got = await reader.take(32);
+  const taken = await reader.take(32);
   assert.deepEqual(
-    got.map((message) => message.msg),
+    taken.map((message) => message.msg),
     Array.from({ length: 32 }, (_, i) => 268 + i),
   );
-  assert.equal(got[0]!.gap, true);
-  assert.ok(got.slice(1).every((message) => message.gap === undefined));
+  assert.equal(taken[0]!.gap, true);
+  assert.ok(taken.slice(1).every((message) => message.gap === undefined));
 });
 
 test('a channel is trimmed automatically while messages arrive', async () => {

@@ -34,7 +34,7 @@ export async function* followPattern(
   const stop = new AbortController();
   const signal = AbortSignal.any([o.signal, stop.signal]);
   const followed = new Set<string>();
-  const queue: { readonly message: Message; taken(): void }[] = [];
+  const queue: { readonly message: Message; onTaken(): void }[] = [];
   let wake = () => {};
   let failure: { readonly error: unknown } | null = null;
   const fail = (error: unknown) => {
@@ -49,8 +49,8 @@ export async function* followPattern(
       for await (const entry of channels.follow(caller.tenant, channel, start.after, signal)) {
         const seen = view.see(entry);
         if (!seen || signal.aborted) continue;
-        await new Promise<void>((taken) => {
-          queue.push({ message: { ...toMessage(seen, caller.base)!, channel }, taken });
+        await new Promise<void>((onTaken) => {
+          queue.push({ message: { ...toMessage(seen, caller.base)!, channel }, onTaken });
           wake();
         });
       }
@@ -81,13 +81,13 @@ export async function* followPattern(
         continue;
       }
       yield next.message;
-      next.taken();
+      next.onTaken();
     }
     const ended = failure as { readonly error: unknown } | null;
     if (ended && !o.signal.aborted) throw ended.error;
   } finally {
     stop.abort();
-    for (const { taken } of queue) taken();
+    for (const { onTaken } of queue) onTaken();
   }
 }
 
@@ -101,8 +101,8 @@ export async function checkPattern(
   pattern: string,
   since: Since | undefined,
 ): Promise<void> {
-  const wanted = parseSince(since);
-  if (typeof wanted === 'object' && 'seq' in wanted)
+  const start = parseSince(since);
+  if (typeof start === 'object' && 'seq' in start)
     throw badRequest(
       '"since" cannot be a sequence number with wildcards, because each channel has its own numbers.',
       'Use all, for all stored messages, or a time.',

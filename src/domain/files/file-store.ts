@@ -191,8 +191,8 @@ export class FileStore {
     }
     for await (const { key, value } of allRecords(this.versions, versionsPrefix(at))) {
       const id = key.slice(versionsPrefix(at).length).split('/')[0]!;
-      const kept = value.version >= (oldestKept.get(id) ?? Number.POSITIVE_INFINITY);
-      if (kept || createdAt(id) > before || value.at > before) bodies.add(value.blob);
+      const isKept = value.version >= (oldestKept.get(id) ?? Number.POSITIVE_INFINITY);
+      if (isKept || createdAt(id) > before || value.at > before) bodies.add(value.blob);
       else await this.versions.delete(key);
     }
     const blobs = everyItem('items', (o) => engine.blobs.list(blobsPrefix(at), o));
@@ -260,20 +260,20 @@ export async function listFiles(
     throw badRequest('"delimiter" must be / or left out.');
   const root = headsPrefix(at);
   const now = store.parts.deps.env.now();
-  const words = wordFilter(o.q);
+  const filter = wordFilter(o.q);
   const files: FileInfo[] = [];
   const prefixes: string[] = [];
   let bytes = 0;
   for (let after = listingKeyAfter(checkPrefix('after', o.after)); ; ) {
-    const wanted = Math.min(PAGE_ITEMS_MAX, limit - files.length - prefixes.length + 1);
+    const pageLimit = Math.min(PAGE_ITEMS_MAX, limit - files.length - prefixes.length + 1);
     const page = await store.heads.list(root + prefix, {
-      limit: wanted,
+      limit: pageLimit,
       ...(after === '' ? {} : { after: root + after }),
     });
     let folder: string | undefined;
     for (const { key, value } of page.items) {
       const path = key.slice(root.length);
-      if (hasEnded(value, now) || !isVisible(at, value) || !words.matches(path)) continue;
+      if (hasEnded(value, now) || !isVisible(at, value) || !filter.matches(path)) continue;
       const deeper = o.delimiter ? path.indexOf('/', prefix.length) : -1;
       if (files.length + prefixes.length === limit || bytes > FILE_PAGE_BYTES)
         return answer(files, o.delimiter && prefixes, last(files, prefixes));

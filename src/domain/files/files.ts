@@ -202,10 +202,10 @@ export class Files implements Serves<typeof files> {
   async read(caller: Caller, space: string, paths: readonly string[]) {
     checkBatch(paths);
     const answer = { files: [] as FileWithBytes[], missing: [] as string[], left: [] as string[] };
-    const wanted = [...new Set(paths)].map((path) => ({ path, at: toFilePlace(caller, space, path) }));
-    const heads = await mapConcurrent(wanted, ({ at }) => this.store.find(at));
+    const places = [...new Set(paths)].map((path) => ({ path, at: toFilePlace(caller, space, path) }));
+    const heads = await mapConcurrent(places, ({ at }) => this.store.find(at));
     let room = FILES_READ_BYTES;
-    const fitting = wanted.filter(({ path }, i) => {
+    const fitting = places.filter(({ path }, i) => {
       const size = heads[i]?.value.current.size;
       // A file that does not fit is listed in `left`, even if it alone is larger than `FILES_READ_BYTES`. The client
       // then reads it with a request of its own.
@@ -279,12 +279,12 @@ export class Files implements Serves<typeof files> {
    */
   async #open(
     at: FilePlace,
-    wanted?: number,
+    versionNumber?: number,
     rangeOf: (version: FileVersion) => ByteRange | undefined = () => undefined,
   ): Promise<OpenedVersion> {
     for (let before: string | undefined; ; ) {
       const { value: head } = await this.store.get(at);
-      const version = await this.#version(at, head, wanted);
+      const version = await this.#version(at, head, versionNumber);
       const found = await this.store.parts.deps.engine.blobs.get(version.blob, rangeOf(version));
       if (found) return { head, version, body: found.body };
       if (before === version.blob) throw fileNotFound(at);
@@ -296,12 +296,12 @@ export class Files implements Serves<typeof files> {
     this.store.parts.allowance.note(caller, 'file_get', bytes, caller.tenant);
   }
 
-  async #version(at: FilePlace, head: FileHead, wanted?: number): Promise<FileVersion> {
+  async #version(at: FilePlace, head: FileHead, number?: number): Promise<FileVersion> {
     const { current, first, id } = head;
-    if (wanted === undefined || wanted === current.version) return current;
-    const kept = Number.isInteger(wanted) && wanted >= first && wanted < current.version;
-    const stored = kept ? await this.store.versions.get(versionKey(at, id, wanted)) : null;
-    if (!stored) throw fileNotFound({ ...at, path: `${at.path} at version ${wanted}` });
+    if (number === undefined || number === current.version) return current;
+    const isKept = Number.isInteger(number) && number >= first && number < current.version;
+    const stored = isKept ? await this.store.versions.get(versionKey(at, id, number)) : null;
+    if (!stored) throw fileNotFound({ ...at, path: `${at.path} at version ${number}` });
     return stored.value;
   }
 

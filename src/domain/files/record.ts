@@ -124,9 +124,9 @@ export function checkConditions(
 /** Matches a condition: `3`, `v3`, an ETag with or without quotes, a list of these, or `*`. */
 function matchesCondition(current: FileVersion, condition: string): boolean {
   return condition.split(',').some((one) => {
-    const wanted = one.trim().replace(/^"|"$/g, '');
-    if (/^v?\d{1,15}$/.test(wanted)) return Number(wanted.replace('v', '')) === current.version;
-    return wanted === '*' || wanted === etagOf(current);
+    const tag = one.trim().replace(/^"|"$/g, '');
+    if (/^v?\d{1,15}$/.test(tag)) return Number(tag.replace('v', '')) === current.version;
+    return tag === '*' || tag === etagOf(current);
   });
 }
 

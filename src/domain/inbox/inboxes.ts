@@ -56,8 +56,8 @@ export class Inboxes {
     const agent = checkAgentName(rawAgent);
     const channel = checkChannelName(name);
     const key = inboxKey(caller.tenant, agent, channel);
-    const known = await this.#records.get(key);
-    if (known) return { agent, channel, cursor: known.value.cursor };
+    const stored = await this.#records.get(key);
+    if (stored) return { agent, channel, cursor: stored.value.cursor };
     if (await this.#parts.channels.isPattern(caller, channel, {}))
       throw badRequest(
         `No channel is called "${channel}", and an inbox takes no wildcards.`,
@@ -227,8 +227,8 @@ function merge(lists: readonly (readonly InboxMessage[])[], limit: number, newes
     });
   });
   timed.sort((a, b) => a.at - b.at);
-  const kept = newest ? timed.slice(-limit) : timed.slice(0, limit);
-  return kept.map(({ message }) => message);
+  const page = newest ? timed.slice(-limit) : timed.slice(0, limit);
+  return page.map(({ message }) => message);
 }
 
 function notFollowing(agent: string, channel: string): RelayError {

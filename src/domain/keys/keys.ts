@@ -130,9 +130,9 @@ export class Keys {
       await this.#plans.set(tenant, input.plan);
     }
     const plan = await this.#plans.of(tenant);
-    const made = await this.#make(tenant, draft, plan.name, plan.keys);
-    this.#noteActivity('key.created', caller, made);
-    return made;
+    const newKey = await this.#make(tenant, draft, plan.name, plan.keys);
+    this.#noteActivity('key.created', caller, newKey);
+    return newKey;
   }
 
   async list(caller: Caller, o: { all?: boolean; tenant?: string } = {}): Promise<KeyInfo[]> {
@@ -168,8 +168,8 @@ export class Keys {
     const { name, scopes, prefix, expires } = old;
     const former = [...(old.former ?? []), old.id].slice(-FORMER_KEYS);
     // The plan's limit of keys does not apply, because the new key replaces the old one.
-    const made = await this.#make(old.tenant, { name, scopes, prefix, expires, former }, plan.name, null);
-    const replaced = { ...old, replaced: made.id };
+    const newKey = await this.#make(old.tenant, { name, scopes, prefix, expires, former }, plan.name, null);
+    const replaced = { ...old, replaced: newKey.id };
     const claimed = await this.#byTenant.put(listKey(old.tenant, id), replaced, {
       expect: revision,
       expiresAt: expires ?? undefined,
@@ -177,15 +177,15 @@ export class Keys {
     if (claimed === null) {
       // Another caller has rotated or revoked the old key meanwhile. Nobody has seen the new key yet, so
       // delete it.
-      await this.revoke(caller, made.id, { tenant: old.tenant });
-      await this.#byTenant.delete(listKey(old.tenant, made.id));
+      await this.revoke(caller, newKey.id, { tenant: old.tenant });
+      await this.#byTenant.delete(listKey(old.tenant, newKey.id));
       throw rotated(id);
     }
-    await this.shares.handOver(old.tenant, old.id, made.id);
+    await this.shares.handOver(old.tenant, old.id, newKey.id);
     if (grace === 0) await this.#end(replaced, this.#deps.env.now());
     else await this.#expire(replaced, claimed, this.#deps.env.now() + grace);
-    this.#noteActivity('key.rotated', caller, made);
-    return made;
+    this.#noteActivity('key.rotated', caller, newKey);
+    return newKey;
   }
 
   /** Creates the first API key of a relay. Returns null if the relay's own tenant already has a valid key. */
@@ -361,8 +361,9 @@ function checkKeyName(name: unknown): string {
 
 function checkScopes(scopes: unknown): Scope[] {
   if (scopes === undefined || scopes === null) return [...DEFAULT_SCOPES];
-  const known = Array.isArray(scopes) && scopes.length > 0 && scopes.every((scope) => SCOPES.includes(scope));
-  if (known) return SCOPES.filter((scope) => scopes.includes(scope));
+  const isValid =
+    Array.isArray(scopes) && scopes.length > 0 && scopes.every((scope) => SCOPES.includes(scope));
+  if (isValid) return SCOPES.filter((scope) => scopes.includes(scope));
   throw badRequest(`"scopes" must be a list of one or more of: ${SCOPES.join(', ')}.`);
 }
 

@@ -93,9 +93,9 @@ export class Shares implements Serves<typeof shares> {
 
   async list(caller: Caller, o: { thread_id?: string } = {}): Promise<{ shares: ShareInfo[] }> {
     const used = await this.use.of(caller.tenant);
-    const wanted = o.thread_id?.toLowerCase();
+    const threadId = o.thread_id?.toLowerCase();
     const shares = (await this.#all(caller.tenant))
-      .filter(({ thread }) => wanted === undefined || thread === wanted)
+      .filter(({ thread }) => threadId === undefined || thread === threadId)
       .filter(({ key }) => reaches(caller, { by: key }))
       .sort((a, b) => b.created - a.created || (a.id < b.id ? 1 : -1));
     return { shares: shares.map((share) => describe(share, used.get(share.id) ?? null)) };

@@ -41,13 +41,20 @@ const NOTHING: Figures = { runs: 0, tokens: 0, shown: 0, kept_back: 0, pulled: 0
 
 function figuresOf({ metadata, size, type }: PointerRecord, pulledBytes: number): Figures {
   const tokens = amount(metadata.tokens);
-  const shown = amount(metadata.shown);
+  const shownTokens = amount(metadata.shown);
   // An output that is too large for one payload is stored in parts. Then `size` is the size of one part, and
   // `bytes` the size of the whole output.
   const plain = amount(metadata.bytes) || size;
   const bytes = type === FERNET_CONTENT_TYPE ? (plain * 4) / 3 : plain;
   const pulled = bytes === 0 ? 0 : Math.round((pulledBytes * tokens) / bytes);
-  return { runs: 1, tokens, shown, kept_back: tokens - shown, pulled, net: tokens - shown - pulled };
+  return {
+    runs: 1,
+    tokens,
+    shown: shownTokens,
+    kept_back: tokens - shownTokens,
+    pulled,
+    net: tokens - shownTokens - pulled,
+  };
 }
 
 /** Returns a number from the metadata, or 0 if it is not valid, because any client can set metadata. */

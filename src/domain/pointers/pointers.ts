@@ -115,8 +115,8 @@ export class Pointers {
       authorize(caller, pointers.push, { channel: options.channel, metadata: options.metadata });
       if (input.late && isResult(options)) await results.admit(caller, options.metadata);
     });
-    const shown = budget === undefined ? {} : await this.#excerpt(caller, id, budget);
-    return { url: pointerUrl(caller.base, id), id, ...pushed, ...shown };
+    const excerpt = budget === undefined ? {} : await this.#excerpt(caller, id, budget);
+    return { url: pointerUrl(caller.base, id), id, ...pushed, ...excerpt };
   }
 
   /**
@@ -181,19 +181,19 @@ export class Pointers {
           : null,
         fingerprint: repeatable ? await requestFingerprint(sha256, options) : null,
       });
-      const kept = await this.#commit(caller, id, record, staged, await counting);
-      if (kept.blob !== blob) await Promise.all([engine.blobs.delete(blob), giveBack(counting)]);
-      const counts = isResult(kept) && (await results.note(caller, id, kept));
+      const committed = await this.#commit(caller, id, record, staged, await counting);
+      if (committed.blob !== blob) await Promise.all([engine.blobs.delete(blob), giveBack(counting)]);
+      const counts = isResult(committed) && (await results.note(caller, id, committed));
       // Announce a result here, after `results.note` has stored it. Announce a retry here too, because a
       // crash may have prevented the first announcement.
-      if (kept.channel !== null && (isResult(kept) || kept.blob !== blob)) {
-        const pointer = { id, metadata: kept.metadata, sealed_key: options.sealed_key };
-        await channels.announce(caller, kept.channel, pointer, { again: repeatable !== undefined });
+      if (committed.channel !== null && (isResult(committed) || committed.blob !== blob)) {
+        const pointer = { id, metadata: committed.metadata, sealed_key: options.sealed_key };
+        await channels.announce(caller, committed.channel, pointer, { again: repeatable !== undefined });
       }
-      if (counts) receipts.result(caller, id, kept.metadata);
-      if (kept.blob === blob) notePush(this.#parts.deps, caller, id, kept, counts);
+      if (counts) receipts.result(caller, id, committed.metadata);
+      if (committed.blob === blob) notePush(this.#parts.deps, caller, id, committed, counts);
       allowance.note(caller, 'push', size, caller.tenant);
-      return pushedAs(id, kept);
+      return pushedAs(id, committed);
     } catch (error) {
       const undo = () => this.#undo(id, blob, counting);
       // If the cluster is unavailable, undo in the background. Otherwise the caller would wait for the
@@ -226,13 +226,13 @@ export class Pointers {
 
   async part(caller: Caller, id: string, part: PartRequest, o: PullOptions & LocalOptions = {}) {
     const loaded = await this.#parts.lookup.readable(caller, id);
-    const taken = await this.#take(caller, loaded, part, o);
-    const bytes = encodeUtf8(taken.text).byteLength;
-    if (usesPull(part, taken))
+    const pulled = await this.#take(caller, loaded, part, o);
+    const bytes = encodeUtf8(pulled.text).byteLength;
+    if (usesPull(part, pulled))
       this.#pulled(caller, loaded, bytes, await countPull(this.#parts.deps, caller, loaded, o));
     else if ((await pullsLeft(this.#parts.deps, caller, loaded)) === 0) throw notFound();
     else this.#parts.allowance.note(caller, 'pull', bytes, loaded.record.tenant);
-    return taken;
+    return pulled;
   }
 
   async cost(caller: Caller, id: string, part?: PartRequest, o: LocalOptions = {}): Promise<Cost> {

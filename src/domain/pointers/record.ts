@@ -385,18 +385,18 @@ export class PointerList {
     const limit = checkCount('limit', o.limit ?? PAGE, POINTERS_LISTED);
     const prefix = listPrefix(caller.tenant);
     const after = o.after === undefined ? undefined : prefix + checkPlace(o.after);
-    const words = wordFilter(o.q);
+    const filter = wordFilter(o.q);
     const look = async (entry: RecordOf<Listed>) => {
       const { key, value } = entry;
-      const wanted =
-        (o.q === undefined || words.matches(value.text ?? '')) &&
+      const matches =
+        (o.q === undefined || filter.matches(value.text ?? '')) &&
         (o.channel === undefined || value.channel === o.channel) &&
         (o.from === undefined || value.from === o.from);
-      return { next: key.slice(prefix.length), loaded: wanted ? await this.#load(caller, entry) : null };
+      return { next: key.slice(prefix.length), loaded: matches ? await this.#load(caller, entry) : null };
     };
     const found: ListedPointer[] = [];
     let looked = 0;
-    const { contains } = words;
+    const { contains } = filter;
     const entries = allRecords(this.#records, prefix, { after, limit: POINTERS_LISTED, contains });
     for await (const { next, loaded } of lookUpAll(entries, look, limit)) {
       if (loaded)

@@ -50,10 +50,10 @@ export async function renewPointers(
   ttl?: number,
 ): Promise<Renewed> {
   const { maxTtlMs } = await parts.allowance.terms(caller);
-  const asked = checkTtl(ttl);
+  const ttlMs = checkTtl(ttl);
   const lifetimes = {
-    leastMs: Math.min(asked, (maxTtlMs * 7) / 8),
-    renewedMs: Math.min((asked * 5) / 4, maxTtlMs),
+    leastMs: Math.min(ttlMs, (maxTtlMs * 7) / 8),
+    renewedMs: Math.min((ttlMs * 5) / 4, maxTtlMs),
   };
   const records = recordsOf<PointerRecord>(parts.deps.engine.records);
   const pointers = new Map<string, Renewed['pointers'][number]>();
@@ -93,9 +93,9 @@ async function renewOnce(
       return 'missing';
     }
     const expires = env.now() + renewedMs;
-    const { kept = 0, ...rest } = record;
-    const expiresAt = Math.max(kept, expires);
-    const renewed = { ...rest, blob, expires, ...(kept > expires ? { kept } : {}) };
+    const { kept: keptUntil = 0, ...rest } = record;
+    const expiresAt = Math.max(keptUntil, expires);
+    const renewed = { ...rest, blob, expires, ...(keptUntil > expires ? { kept: keptUntil } : {}) };
     const staged = await engine.blobs.stage(blob, found.body, { size: record.size, expiresAt });
     const putting = records.put(recordKey(id), renewed, { expect, expiresAt, with: [staged] });
     const [revision] = await Promise.all([putting, list.add(id, renewed)]);

@@ -219,20 +219,20 @@ function merged(older: readonly NoteOf[], newer: readonly NoteOf[]): readonly No
   for (const note of [...older, ...newer]) {
     const { rung, by, by_agent, group, pointer, tenant } = note;
     const key = JSON.stringify([rung, by, by_agent, group, pointer, tenant]);
-    const known = notes.get(key);
-    if (known) notes.set(key, added(known, note));
+    const sum = notes.get(key);
+    if (sum) notes.set(key, added(sum, note));
     else if (notes.size < RECEIPT_READERS) notes.set(key, note);
   }
   return [...notes.values()];
 }
 
-function added(known: NoteOf, note: NoteOf): NoteOf {
-  const retries = (known.retries ?? 0) + (note.retries ?? 0);
+function added(sum: NoteOf, note: NoteOf): NoteOf {
+  const retries = (sum.retries ?? 0) + (note.retries ?? 0);
   return {
-    ...known,
-    last: Math.max(known.last, note.last),
-    count: known.count + note.count,
-    bytes: known.bytes + note.bytes,
+    ...sum,
+    last: Math.max(sum.last, note.last),
+    count: sum.count + note.count,
+    bytes: sum.bytes + note.bytes,
     ...(retries > 0 ? { retries } : {}),
   };
 }
@@ -261,14 +261,14 @@ const RECEIPT_FIELDS = {
 
 function toReceipt(note: Note, base: string): Receipt {
   const { rung, by, by_agent, first, last, count, pointer } = note;
-  const known = {
+  const facts = {
     ...note,
     last_at: count > 1 ? iso(last) : undefined,
     url: pointer === undefined ? undefined : pointerUrl(base, pointer),
   };
   const fields = RECEIPT_FIELDS[rung]
-    .filter((name) => known[name] !== undefined)
-    .map((name) => [name, known[name]]);
+    .filter((name) => facts[name] !== undefined)
+    .map((name) => [name, facts[name]]);
   return { rung, ...doneBy({ name: by, agent: by_agent }), at: iso(first), ...Object.fromEntries(fields) };
 }
 

@@ -54,7 +54,7 @@ export class TaskResults {
     const settled = settledTask(pushed.metadata);
     if (!settled || !task || task.channel === null) return true;
     const { channel, from, created, size, metadata } = task;
-    const kept: KeptResult = {
+    const record: KeptResult = {
       pointer,
       status: settled.status,
       summary: typeof summary === 'string' ? summary.slice(0, RESULT_SUMMARY_CHARS) : null,
@@ -64,7 +64,7 @@ export class TaskResults {
       ...(typeof agent === 'string' ? { agent: agent.slice(0, AGENT_NAME_CHARS) } : {}),
       task: { channel, from, created, size, metadata },
     };
-    await this.#records.put(resultRecord(settled.id), kept, {
+    await this.#records.put(resultRecord(settled.id), record, {
       expect: 'absent',
       expiresAt: Math.max(pushed.expires, task.expires),
     });
@@ -110,8 +110,8 @@ export class TaskResults {
   /** Returns the result of a task. Returns null if there is none or it belongs to another tenant. */
   async find(caller: Caller, taskId: string): Promise<KeptResult | null> {
     if (!isUuid(taskId)) return null;
-    const kept = (await this.#records.get(resultRecord(taskId.toLowerCase())))?.value;
-    return kept?.tenant === caller.tenant ? kept : null;
+    const record = (await this.#records.get(resultRecord(taskId.toLowerCase())))?.value;
+    return record?.tenant === caller.tenant ? record : null;
   }
 }
 
@@ -121,8 +121,8 @@ function channelsOf(task: PointerRecord | null): FromRecord {
   return { channel: task?.channel, done_channel: typeof wished === 'string' ? wished : null };
 }
 
-export function toResult(taskId: string, kept: KeptResult, base: string): TaskResult {
-  const { pointer, status, summary, by, at } = kept;
+export function toResult(taskId: string, record: KeptResult, base: string): TaskResult {
+  const { pointer, status, summary, by, at } = record;
   const url = pointerUrl(base, pointer);
   return { task_id: taskId, url, status, summary, by, at: new Date(at).toISOString() };
 }

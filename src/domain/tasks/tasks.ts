@@ -48,7 +48,7 @@ type Sent = KeptResult['task'];
 interface FoundTask {
   readonly id: string;
   readonly sent: Sent;
-  readonly kept: KeptResult | null;
+  readonly result: KeptResult | null;
 }
 
 /** Time in ms after which a queued task is reported as stuck if no bridge serves its channel. */
@@ -66,24 +66,24 @@ export class Tasks {
 
   async get(caller: CallerAt, rawId: string): Promise<Task> {
     const { receipts, channels } = this.#parts;
-    const { id, sent, kept, record } = await this.#find(caller, rawId);
+    const { id, sent, result, record } = await this.#find(caller, rawId);
     authorize(caller, tasks.get, { channel: sent.channel });
-    const seq = kept ? null : await this.#seqOf(caller, id, sent);
-    const standing = kept ? [] : await channels.groups.positions(caller.tenant, sent.channel);
+    const seq = result ? null : await this.#seqOf(caller, id, sent);
+    const standing = result ? [] : await channels.groups.positions(caller.tenant, sent.channel);
     const ladder = record ? (await receipts.ladder(caller, id, record)).receipts : [];
     const acked = ladder.some(({ rung }) => rung === 'acked');
     const work = await this.#parts.agents.work(caller);
-    const state = this.#state(kept, seq, standing, acked);
+    const state = this.#state(result, seq, standing, acked);
     const { size, metadata } = sent;
-    return { ...this.#info(caller, { id, sent, kept }, state, work), size, metadata, receipts: ladder };
+    return { ...this.#info(caller, { id, sent, result }, state, work), size, metadata, receipts: ladder };
   }
 
   async list(caller: CallerAt, o: TaskQuery = {}): Promise<{ tasks: TaskInfo[] }> {
     const limit = checkCount('limit', o.limit ?? 50, TASKS_LISTED);
     const work = await this.#parts.agents.work(caller);
-    const known =
+    const candidates =
       o.channel === undefined ? await this.#taskChannels(caller, work) : [checkChannelName(o.channel)];
-    const channels = known.filter((channel) => mayUseChannel(caller, channel));
+    const channels = candidates.filter((channel) => mayUseChannel(caller, channel));
     const lists = await Promise.all(channels.map((channel) => this.#onChannel(caller, channel, work)));
     const found = lists
       .flat()
@@ -97,9 +97,9 @@ export class Tasks {
    * below them. The agent of a direct channel may have never connected.
    */
   async #taskChannels(caller: Caller, { channels }: BridgesWork): Promise<string[]> {
-    const known = [...channels.keys()];
-    const direct = known.map((name) => this.#parts.channels.beginningWith(caller, directChannel(name, '')));
-    return [...new Set([...known, ...(await Promise.all(direct)).flat()])];
+    const names = [...channels.keys()];
+    const direct = names.map((name) => this.#parts.channels.beginningWith(caller, directChannel(name, '')));
+    return [...new Set([...names, ...(await Promise.all(direct)).flat()])];
   }
 
   done(caller: CallerAt, id: string, o: Settlement = {}): Promise<TaskResult> {
@@ -132,13 +132,13 @@ export class Tasks {
     o: Settlement,
   ): Promise<TaskResult> {
     const { base } = caller;
-    const { id, sent, kept } = await this.#find(caller, rawId);
+    const { id, sent, result } = await this.#find(caller, rawId);
     const work = await this.#parts.agents.work(caller);
     const done_channel = this.#doneChannel(sent, work);
     authorize(caller, verb, { channel: sent.channel, done_channel });
     const summary = o.summary?.trim().slice(0, RESULT_SUMMARY_CHARS) || firstLine(o.data) || status;
     const data = o.data?.trim() ? o.data : summary;
-    if (kept) return sameOrConflict(id, kept, status, summary, base);
+    if (result) return sameOrConflict(id, result, status, summary, base);
     try {
       await this.#push(caller, done_channel, data, {
         task_id: id,
@@ -217,16 +217,21 @@ export class Tasks {
     }
     const found = await Promise.all(
       newest.slice(-TASKS_LISTED).map(async ({ id, seq }) => {
-        const [kept, record] = await Promise.all([results.find(caller, id), lookup.find(id)]);
-        const sent = record ? { ...record, channel } : kept?.task;
+        const [result, record] = await Promise.all([results.find(caller, id), lookup.find(id)]);
+        const sent = record ? { ...record, channel } : result?.task;
         if (!sent) return null;
-        return this.#info(caller, { id, sent, kept }, this.#state(kept, seq, standing, false), work);
+        return this.#info(caller, { id, sent, result }, this.#state(result, seq, standing, false), work);
       }),
     );
     return found.filter((each) => each !== null);
   }
 
-  #info({ base }: CallerAt, { id, sent, kept }: FoundTask, state: TaskProgress, work: BridgesWork): TaskInfo {
+  #info(
+    { base }: CallerAt,
+    { id, sent, result }: FoundTask,
+    state: TaskProgress,
+    work: BridgesWork,
+  ): TaskInfo {
     const { summary } = sent.metadata;
     return {
       id,
@@ -237,9 +242,9 @@ export class Tasks {
       created_at: new Date(sent.created).toISOString(),
       ...state,
       summary: typeof summary === 'string' ? summary.slice(0, TASK_SUMMARY_CHARS) : null,
-      agent: kept?.agent ?? bridgeOf(id, work)?.name ?? null,
+      agent: result?.agent ?? bridgeOf(id, work)?.name ?? null,
       stuck: this.#stuck(id, sent, state, work),
-      result: kept && toResult(id, kept, base),
+      result: result && toResult(id, result, base),
     };
   }
 
@@ -256,7 +261,7 @@ export class Tasks {
   }
 
   #state(
-    kept: KeptResult | null,
+    result: KeptResult | null,
     seq: number | null,
     standing: readonly GroupPosition[],
     acked: boolean,
@@ -267,7 +272,7 @@ export class Tasks {
     for (const { group, cursor, open } of seq === null ? [] : standing) {
       const work = open.get(seq!);
       attempt = Math.max(attempt, work?.attempt ?? 0);
-      if (work && work.until > now && !kept) {
+      if (work && work.until > now && !result) {
         const lease_until = new Date(work.until).toISOString();
         const lease = { group, member: work.by, attempt: work.attempt, lease_until };
         return { state: 'running', attempt, lease };
@@ -275,17 +280,17 @@ export class Tasks {
       waiting ||= work !== undefined || seq! > cursor;
     }
     const settled: TaskState = acked || (seq !== null && !waiting) ? 'acked' : 'queued';
-    return { state: kept?.status ?? settled, attempt, lease: null };
+    return { state: result?.status ?? settled, attempt, lease: null };
   }
 
   async #find(caller: Caller, rawId: string): Promise<FoundTask & { record: PointerRecord | null }> {
     const { lookup, results } = this.#parts;
     const id = await lookup.idOf(caller, String(rawId));
-    const [kept, record] = await Promise.all([results.find(caller, id), lookup.find(id)]);
+    const [result, record] = await Promise.all([results.find(caller, id), lookup.find(id)]);
     if (record && record.tenant === caller.tenant && record.channel !== null) {
-      return { id, sent: { ...record, channel: record.channel }, kept, record };
+      return { id, sent: { ...record, channel: record.channel }, result, record };
     }
-    if (kept) return { id, sent: kept.task, kept, record: null };
+    if (result) return { id, sent: result.task, result, record: null };
     throw new RelayError('not_found', {
       what: 'this task',
       hint: 'The id of a task is the id of the pointer that was pushed to a task channel. List the tasks with: relay task list',
@@ -321,15 +326,15 @@ const WHY_DEAD: { readonly [K in DeadLetter['reason']]: (attempts: number) => st
 
 function sameOrConflict(
   id: string,
-  kept: KeptResult,
+  result: KeptResult,
   status: TaskStatus,
   summary: string,
   base: string,
 ): TaskResult {
-  const same = kept.status === status && (status === 'canceled' || kept.summary === summary);
-  if (same) return toResult(id, kept, base);
+  const same = result.status === status && (status === 'canceled' || result.summary === summary);
+  if (same) return toResult(id, result, base);
   throw new RelayError('conflict', {
-    what: `This task already has a result: ${kept.status}${kept.summary ? `, "${kept.summary}"` : ''}.`,
+    what: `This task already has a result: ${result.status}${result.summary ? `, "${result.summary}"` : ''}.`,
     hint: `Read the result with: relay task show ${id}`,
   });
 }

@@ -173,9 +173,9 @@ export class ArtifactIndex {
     const indexing = !isPassed || items.some(({ value }) => !this.#isDone(value));
     if (indexing) this.resume(tenant);
     else if (items.length === 0) return undefined;
-    const artifacts = items.map(({ key, value: { size, done, known = 0 } }) => {
+    const artifacts = items.map(({ key, value: { size, done, known: knownChars = 0 } }) => {
       const [thread_id = '', ref = ''] = key.split('/').slice(-2);
-      return { ref, thread_id, size, searched: Math.max(done, known) };
+      return { ref, thread_id, size, searched: Math.max(done, knownChars) };
     });
     return { indexing, artifacts };
   }

@@ -34,8 +34,8 @@ const BINARY_EXT =
 /** Guesses the type of an artifact from its name, then from its media type. */
 export function guessType(name: string, mime: string | undefined): ArtifactKind {
   const ext = /\.([a-z0-9]{1,10})$/i.exec(name)?.[1]?.toLowerCase() ?? '';
-  const known = Object.hasOwn(BY_EXT, ext) ? BY_EXT[ext] : undefined;
-  if (known) return known;
+  const byExtension = Object.hasOwn(BY_EXT, ext) ? BY_EXT[ext] : undefined;
+  if (byExtension) return byExtension;
   if (BINARY_EXT.test(ext)) return 'binary';
   const media = mime?.split(';')[0]?.trim().toLowerCase() ?? '';
   for (const [type, kind] of Object.entries(KINDS)) {
@@ -50,8 +50,8 @@ export function guessType(name: string, mime: string | undefined): ArtifactKind 
  * text or binary, guessed from name and media type.
  */
 export function artifactKind({ type, name, mime }: Pick<Artifact, 'type' | 'name' | 'mime'>): ArtifactKind {
-  const known = ARTIFACT_TYPES.find((kind) => kind === type);
-  return known ?? (guessType(name, mime) === 'binary' ? 'binary' : 'text');
+  const builtIn = ARTIFACT_TYPES.find((kind) => kind === type);
+  return builtIn ?? (guessType(name, mime) === 'binary' ? 'binary' : 'text');
 }
 
 /** Returns the file extension under which the content is stored. */

@@ -262,10 +262,10 @@ function artifactNotFound(ref: string): RelayError {
  * is not a pull.
  */
 export const readPart: ThreadVerb<'part'> = async (log, caller, id, ref, o) => {
-  const { max_tokens = PART_CHARS, counted = true, ...asked } = o;
+  const { max_tokens = PART_CHARS, counted = true, ...parts } = o;
   if (!Number.isInteger(max_tokens) || max_tokens < 1 || max_tokens > PART_CHARS)
     throw badRequest(`"max_tokens" must be a whole number from 1 to ${PART_CHARS}.`);
-  const requested = Object.entries(asked).filter(([, value]) => value !== undefined && value !== false);
+  const requested = Object.entries(parts).filter(([, value]) => value !== undefined && value !== false);
   const part = checkPartRequest(Object.fromEntries(requested) as PartRequest);
   const { root } = await log.meta(caller, id);
   const artifact = await readArtifact(log, root, ref);

@@ -137,7 +137,7 @@ async function storeBundle(
   await clearThread(log, tenant, root);
   let head: Head = emptyHead(root);
   try {
-    const kept = await storeContents(log, { tenant, root }, zip, bundle);
+    const importedArtifacts = await storeContents(log, { tenant, root }, zip, bundle);
     for (const event of events) {
       const next = await log.append(tenant, head, event, { imported: true });
       if (!next) throw new RelayError('busy', { what: `another import of thread ${id} is running` });
@@ -150,7 +150,7 @@ async function storeBundle(
       throw new RelayError('busy', { what: `the import of thread ${id} took too long` });
     const created = Date.parse(manifest.created_at);
     await writeThreadRecords(log, root, { tenant, name, created, by, key });
-    await log.index.begin(tenant, kept);
+    await log.index.begin(tenant, importedArtifacts);
     log.announce(head, events.at(-1)!);
     log.deps.activity.note(tenant, { kind: 'thread.created', by, thread: id, name: name || undefined });
     const state_ref = versionRef(head.version);
@@ -175,7 +175,7 @@ async function storeContents(
   { artifacts, damaged }: Bundle,
 ): Promise<Artifact[]> {
   const { blobs } = log.deps.engine;
-  const kept: Artifact[] = [];
+  const storedArtifacts: Artifact[] = [];
   const storeArtifact = async (described: Artifact): Promise<Artifact[]> => {
     const { ref, size, hash, deleted_at } = described;
     const records = artifactRecords(log);
@@ -199,8 +199,8 @@ async function storeContents(
     return isLong ? [artifact] : [];
   };
   for (const batch of contentBatches(artifacts))
-    kept.push(...(await mapConcurrent(batch, storeArtifact)).flat());
-  return kept;
+    storedArtifacts.push(...(await mapConcurrent(batch, storeArtifact)).flat());
+  return storedArtifacts;
 }
 
 type Bundle = Awaited<ReturnType<typeof readBundle>>;
@@ -256,19 +256,19 @@ async function readBundle(log: ThreadLog, tenant: string, zip: ZipArchive, manif
     throw badBundle('it has files that nothing refers to');
   const start = emptyHead(bareRoot(manifest.thread_id));
   const job = { kind: 'check', start, versions: [] } as const;
-  const found = await log.deps.texts.fold(async () => ({ job, events }), { tenant });
+  const folded = await log.deps.texts.fold(async () => ({ job, events }), { tenant });
   const begins = events[0]?.type === 'thread.created' && makesVersion(events[0]);
-  if (!begins || found.version !== manifest.state_version || found.count !== manifest.events) {
+  if (!begins || folded.version !== manifest.state_version || folded.count !== manifest.events) {
     throw badBundle('its events do not match its manifest');
   }
-  if (found.stateHash !== files.get(STATE)?.sha256)
+  if (folded.stateHash !== files.get(STATE)?.sha256)
     throw badBundle('replaying its events gives a different state');
   const refs = artifacts.map(({ ref }) => ref).join();
-  if (refs !== found.refs.join() || artifacts.length !== manifest.artifacts) {
+  if (refs !== folded.refs.join() || artifacts.length !== manifest.artifacts) {
     throw badBundle('its artifacts do not match its events');
   }
-  const bytes = found.stored;
-  if (intact.reduce((sum, { size }) => sum + artifactStorageBytes(size), found.eventBytes) > bytes)
+  const bytes = folded.stored;
+  if (intact.reduce((sum, { size }) => sum + artifactStorageBytes(size), folded.eventBytes) > bytes)
     throw badBundle('its contents are larger than its events say');
   return { manifest, events, artifacts, ledger, damaged, bytes };
 }

@@ -254,7 +254,7 @@ describe('a bundle', () => {
     const { opened, id } = await prepared(9_000_000);
     const { artifacts } = await opened.api.artifacts(id);
     const [large, notes] = artifacts as [Artifact, Artifact];
-    const { ref: kept } = await opened.api.putArtifact(id, { body: text('whole'), name: 'whole.txt' });
+    const { ref: wholeRef } = await opened.api.putArtifact(id, { body: text('whole'), name: 'whole.txt' });
     await opened.engine.blobs.put(`thr.${id}/artifacts/${large.ref}.bin`, new Uint8Array(9_000_000));
     await opened.engine.blobs.delete(`thr.${id}/artifacts/${notes.ref}.md`);
     const { damaged } = await opened.api.export(id);
@@ -268,14 +268,14 @@ describe('a bundle', () => {
     ]);
     assert.deepEqual(
       [...files.keys()].filter((name) => name.startsWith('artifacts/')),
-      [`artifacts/${kept}.txt`],
+      [`artifacts/${wholeRef}.txt`],
     );
 
     const fresh = openThreads();
     const answer = await fresh.api.import(bundle);
     assert.deepEqual([answer.artifacts, answer.damaged], [3, [notes.ref, large.ref]]);
     assert.deepEqual(await fresh.api.state(id), await opened.api.state(id));
-    assert.equal(await readText((await fresh.api.content(id, kept)).body), 'whole');
+    assert.equal(await readText((await fresh.api.content(id, wholeRef)).body), 'whole');
     await assert.rejects(fresh.api.content(id, notes.ref), (error) => isRelayError(error, 'not_found'));
     assert.equal((await fresh.api.artifact(id, notes.ref)).preview.text, '');
     assert.deepEqual((await fresh.api.export(id)).damaged, [notes.ref, large.ref]);

@@ -45,11 +45,11 @@ describe('compaction', () => {
       state.last_actions.map((one) => one.description),
       Array.from({ length: 50 }, (_, i) => `step ${i + 30}`),
     );
-    const known = new Set(state.artifacts.map((one) => one.ref));
+    const refs = new Set(state.artifacts.map((one) => one.ref));
     for (const [used] of JSON.stringify([state.facts, state.decisions, state.last_actions]).matchAll(
       /[0-9a-f]{26}/g,
     )) {
-      assert.ok(known.has(used), used);
+      assert.ok(refs.has(used), used);
     }
     const [own, line] = state.session_summary!.split('\n');
     assert.equal(own, 'Written by hand.');

@@ -140,20 +140,20 @@ export const sendEnvelope: ThreadVerb<'send'> = async (log, caller, id, input) =
 export const listEnvelopes: ThreadVerb<'envelopes'> = async (log, caller, id, o = {}) => {
   const { root } = await log.meta(caller, id);
   const now = log.deps.env.now();
-  const found: Envelope[] = [];
+  const envelopes: Envelope[] = [];
   for await (const { event } of log.heads.events(root, 0)) {
     if (event.type !== 'message.sent') continue;
     const envelope = fromJson<Envelope>(event.payload.envelope);
-    if (o.after !== undefined && envelope.msg_id === o.after) found.length = 0;
+    if (o.after !== undefined && envelope.msg_id === o.after) envelopes.length = 0;
     else if (
       event.at + envelope.ttl * 1000 > now &&
       (o.to === undefined || envelope.to_capability === o.to)
     ) {
-      found.push(envelope);
+      envelopes.push(envelope);
     }
-    if (found.length === PAGE_ITEMS_MAX) break;
+    if (envelopes.length === PAGE_ITEMS_MAX) break;
   }
-  return { envelopes: found };
+  return { envelopes };
 };
 
 function checkEnvelope(input: EnvelopeInput): void {

@@ -43,9 +43,9 @@ export async function updateRunList(
   if (!meta) return;
   const records = recordsOf<ListedRun>(log.deps.engine.records);
   const key = newestFirstKey(listPrefix(meta.tenant), idOf(root), meta.created);
-  const known = (await records.get(key))?.value;
-  const pipeline = known?.pipeline ?? String(payload.pipeline ?? '').slice(0, 200);
-  const started = known?.started ?? at;
+  const run = (await records.get(key))?.value;
+  const pipeline = run?.pipeline ?? String(payload.pipeline ?? '').slice(0, 200);
+  const started = run?.started ?? at;
   const ended = type === 'pipeline.finished';
   const status = ended ? parseStatus(payload.status) : 'running';
   const { expires: expiresAt } = meta;

@@ -94,8 +94,11 @@ describe('a thread rendered for a model', () => {
       const body = text(`Answer ${i}: the lamp of ward 7 burns much oil, litres of it.`);
       await api.putArtifact(thread_id, { body, name: `answer-${i}.md`, source_refs });
     }
-    const words = 'How many litres does the lamp in ward 7 burn?';
-    const { artifacts, messages, pasted, tokens } = await api.render(thread_id, { words, dry: true });
+    const question = 'How many litres does the lamp in ward 7 burn?';
+    const { artifacts, messages, pasted, tokens } = await api.render(thread_id, {
+      words: question,
+      dry: true,
+    });
     const user = messages[1]!.content;
     assert.equal(artifacts[0]!.name, 'source-7.txt');
     assert.match(user, /\[line \d+\] …[^>]*The lamp of ward 7 burns 47 litres of oil\./);

@@ -56,7 +56,7 @@ const MORE: { readonly [reader in NonNullable<RenderOptions['reader']>]: ViewOpt
  * on the current time. The prompt is added to the ledger unless `dry` is set.
  */
 export const renderThread: ThreadVerb<'render'> = async (log, caller, id, o = {}) => {
-  const words = checkText('a prompt', o.words);
+  const promptText = checkText('a prompt', o.words);
   const customSystem = checkText('a system text', o.system);
   const head = await log.head(caller, id);
   const { state, version } = head;
@@ -67,21 +67,21 @@ export const renderThread: ThreadVerb<'render'> = async (log, caller, id, o = {}
   const view = await stateView(state, texts, {
     lists: VIEW_LISTS.filter((list) => list !== 'artifacts'),
     tokens: checkCount('state_tokens', o.state_tokens ?? VIEW_TOKENS, VIEW_TOKENS_MAX),
-    question: words,
+    question: promptText,
     more: MORE[o.reader ?? 'shell'],
   });
-  const turns = words === '' || most === 0 ? [] : await recentTurns(log, head);
+  const turns = promptText === '' || most === 0 ? [] : await recentTurns(log, head);
   const { pinned, chosen, others } = await choosePreviews(log, caller, head, {
-    words,
+    promptText,
     refs: checkRefs(o.refs),
     most,
     turns,
   });
   const secret = storeSecret(log.deps);
   const framed = (all: readonly ShownPreview[]) =>
-    Promise.all(all.map(({ artifact, lines: _, ...shown }) => artifactFrame(artifact, secret, shown)));
+    Promise.all(all.map(({ artifact, lines: _, ...item }) => artifactFrame(artifact, secret, item)));
   const system = `${customSystem || DEFAULT_SYSTEM}\n\n${FRAMES_ARE_DATA}`;
-  const task = words === '' ? [] : [`Your task:\n${words}`];
+  const task = promptText === '' ? [] : [`Your task:\n${promptText}`];
   const start = [...(await framed(pinned)), view.text].filter((part) => part !== '').join('\n\n');
   const names = others.slice(0, PROMPT_NAMES).map(({ name }) => oneLine(name, 60));
   const unshown =
@@ -89,12 +89,12 @@ export const renderThread: ThreadVerb<'render'> = async (log, caller, id, o = {}
   const parts = [start, conversationText(turns), ...(await framed(chosen)), unshown, ...task];
   const user = parts.filter((part) => part !== '').join('\n\n');
   const tokens = await texts.count(`${system}\n${user}`);
-  const shown = [...Map.groupBy([...pinned, ...chosen, ...turns], ({ artifact }) => artifact.ref).values()];
-  const artifacts = shown.map(([one]) => one!.artifact);
+  const groups = [...Map.groupBy([...pinned, ...chosen, ...turns], ({ artifact }) => artifact.ref).values()];
+  const artifacts = groups.map(([one]) => one!.artifact);
   const transcript = turns.map(({ question }) => question).join('\n');
   const pastedText = [plainLines(state), transcript, ...task].filter((part) => part !== '').join('\n\n');
   const pasted = addContentTokens(await texts.count(`${system}\n${pastedText}`), artifacts);
-  if (!o.dry) log.ledger.recordPrompt(head.root, { shown: tokens, pasted });
+  if (!o.dry) log.ledger.recordPrompt(head.root, { prompt: tokens, pasted });
   const partial = [
     ...(view.shown < view.items ? [`${view.shown} of ${view.items} items of the state`] : []),
     ...pinned
@@ -114,7 +114,7 @@ export const renderThread: ThreadVerb<'render'> = async (log, caller, id, o = {}
     messages,
     header: view.text,
     stable: start.length - view.text.length + view.stable,
-    artifacts: shown.map(describeShown),
+    artifacts: groups.map(describeShown),
     ...(partial.length > 0 ? { partial } : {}),
     tokens,
     pasted,
@@ -133,8 +133,8 @@ function shownBytes(all: readonly ShownPreview[], { ref }: Artifact): number {
  */
 function describeShown(shownParts: readonly ShownPreview[]): ShownArtifact {
   const { ref, type, name, size, hash, provenance } = shownParts[0]!.artifact;
-  const lines = shownParts.flatMap((shown) => shown.lines);
-  const question = shownParts.find((shown) => shown.question !== undefined)?.question;
+  const lines = shownParts.flatMap((part) => part.lines);
+  const question = shownParts.find((part) => part.question !== undefined)?.question;
   return {
     ref,
     type,
@@ -147,8 +147,8 @@ function describeShown(shownParts: readonly ShownPreview[]): ShownArtifact {
   };
 }
 
-function addContentTokens(pastedText: TokenCount, shown: readonly Artifact[]): TokenCount {
-  const artifacts = shown.filter((artifact) => !isReport(artifact));
+function addContentTokens(pastedText: TokenCount, all: readonly Artifact[]): TokenCount {
+  const artifacts = all.filter((artifact) => !isReport(artifact));
   return {
     ...pastedText,
     tokens: artifacts.reduce((sum, { tokens }) => sum + tokens.content, pastedText.tokens),
@@ -203,7 +203,7 @@ interface ShownPreview {
 
 interface PreviewRequest {
   /** The question; empty if there is none. */
-  readonly words: string;
+  readonly promptText: string;
   /** Pinned artifacts, shown first and in this order. */
   readonly refs: readonly string[];
   /** Maximum number of artifacts, including pinned ones. */
@@ -222,29 +222,31 @@ async function choosePreviews(
   log: ThreadLog,
   caller: Caller,
   { id, root, state }: Head,
-  { words, refs, most, turns }: PreviewRequest,
+  { promptText, refs, most, turns }: PreviewRequest,
 ) {
   const pins = await Promise.all(refs.map((ref) => readLiveArtifact(log, root, ref)));
   const pinned = previewBeginnings(pins);
   const passages =
-    words === '' || most === 0 ? [] : await findPassages(log, caller, id, words, PROMPT_SCANNED);
+    promptText === '' || most === 0 ? [] : await findPassages(log, caller, id, promptText, PROMPT_SCANNED);
   const wholeTurns = new Set(turns.flatMap(({ artifact, cut }) => (cut ? [] : [artifact.ref])));
   const unseen = passages.filter(({ ref }) => !wholeTurns.has(ref));
   const found = sourcesFirst(await withArtifacts(log, root, unseen), ({ artifact }) => artifact);
-  const shown = new Set(refs);
+  const shownRefs = new Set(refs);
   const best: Found[] = [];
   for (const passage of found) {
     if (best.length === PROMPT_PASSAGES) break;
-    if (!shown.has(passage.ref) && shown.size >= most) continue;
-    shown.add(passage.ref);
+    if (!shownRefs.has(passage.ref) && shownRefs.size >= most) continue;
+    shownRefs.add(passage.ref);
     best.push(passage);
   }
-  const room = Math.max(0, most - shown.size);
+  const room = Math.max(0, most - shownRefs.size);
   const { artifacts } = await listArtifacts(log, caller, id, { limit: PROMPT_SCANNED, counted: false });
   // Leave out the answers to earlier questions: the turns show the newest answers, and the search finds older
   // ones.
   const answers = new Set(state.last_actions.map(({ question, result_ref }) => question && result_ref));
-  const others = artifacts.filter(({ ref }) => !shown.has(ref) && (words === '' || !answers.has(ref)));
+  const others = artifacts.filter(
+    ({ ref }) => !shownRefs.has(ref) && (promptText === '' || !answers.has(ref)),
+  );
   const begun =
     best.length === 0
       ? sourcesFirst(others, (artifact) => artifact).slice(0, room)
@@ -275,9 +277,9 @@ async function recentTurns(log: ThreadLog, { root, state }: Head): Promise<Turn[
     if (artifact === null) continue;
     const answer = artifact.preview.text.replace(PATCH_BLOCK, '').trim();
     const { text, cut } = cutNear(neutralise(answer), PROMPT_ANSWER_BYTES);
-    const asked = neutralise(question).replace(/\s+/g, ' ');
+    const askedText = neutralise(question).replace(/\s+/g, ' ');
     const isCut = cut || (artifact.preview.truncated && !PATCH_BLOCK.test(artifact.preview.text));
-    const turn = { artifact, question: asked, text: text.trim(), cut: isCut, lines: [] };
+    const turn = { artifact, question: askedText, text: text.trim(), cut: isCut, lines: [] };
     room -= utf8Bytes(turnText(turn));
     if (room < 0) break;
     turns.unshift(turn);

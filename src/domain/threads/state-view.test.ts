@@ -50,9 +50,9 @@ describe('the text view of a state', () => {
       assert.equal(tokens.tokens, countTokens(text));
       assert.ok(tokens.tokens <= VIEW_TOKENS, `state ${i}: ${tokens.tokens} tokens\n${text}`);
       const { sections, footer } = read(text);
-      const shown = (heading: string) => sections.get(heading)?.length ?? 0;
-      assert.equal(shown('/facts') + (omitted.facts ?? 0), state.facts.length, text);
-      if (shown('/facts') > 0) {
+      const countItems = (heading: string) => sections.get(heading)?.length ?? 0;
+      assert.equal(countItems('/facts') + (omitted.facts ?? 0), state.facts.length, text);
+      if (countItems('/facts') > 0) {
         const { hard_constraints, steps_in_progress, next_steps, open_questions, decisions, constraints } =
           omitted;
         const earlier = [
@@ -179,21 +179,21 @@ describe('the text view of a state', () => {
     const { text, omitted } = await view(stateOf({ constraints: hard, decisions }));
     const { sections, footer } = read(text);
     assert.deepEqual([...sections.keys()], ['/constraints (hard)']);
-    const shown = sections.get('/constraints (hard)')!.length;
-    assert.deepEqual(omitted, { hard_constraints: 84 - shown, decisions: 1 });
+    const shownConstraints = sections.get('/constraints (hard)')!.length;
+    assert.deepEqual(omitted, { hard_constraints: 84 - shownConstraints, decisions: 1 });
     assert.equal(
       footer,
-      `Not shown: ${84 - shown} hard constraints, 1 decision. See constraints, decisions.`,
+      `Not shown: ${84 - shownConstraints} hard constraints, 1 decision. See constraints, decisions.`,
     );
   });
 
   it('uses the tokens that the caller allows, and shows only the kinds that the caller names', async () => {
     const state = stateOf({ facts: facts(500), plan: [{ id: 'p', step: 'Look at it.' }] });
     for (const tokens of [100, 2000]) {
-      const made = await view(state, { tokens });
+      const result = await view(state, { tokens });
       assert.ok(
-        made.tokens.tokens <= tokens && made.tokens.tokens > tokens * 0.8,
-        `${made.tokens.tokens} of ${tokens}`,
+        result.tokens.tokens <= tokens && result.tokens.tokens > tokens * 0.8,
+        `${result.tokens.tokens} of ${tokens}`,
       );
     }
     const { text, omitted } = await view(state, { lists: ['facts'] });
@@ -204,11 +204,11 @@ describe('the text view of a state', () => {
   it('cuts an item of more than 60 tokens at a sentence and gives its length', async () => {
     const sentence = 'The importer must never write to the production database on a Sunday.';
     const long = `${sentence} `.repeat(20).trim();
-    const words = 'word '.repeat(2000).trim();
+    const longText = 'word '.repeat(2000).trim();
     const { text, truncated } = await view(
       stateOf({
         constraints: [{ id: 'c', description: long, severity: 'hard' }],
-        decisions: [{ id: 'd', description: words }],
+        decisions: [{ id: 'd', description: longText }],
       }),
     );
     const { sections } = read(text);

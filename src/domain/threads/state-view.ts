@@ -118,15 +118,15 @@ export async function stateView(
   const items = itemsOf(state).filter(
     (item): item is Shown => item.kind !== undefined && lists.includes(KINDS[item.kind].list),
   );
-  const made = new Map<Item, Line>();
+  const lineCache = new Map<Item, Line>();
   const lines = new Map<Item, Line>();
   let used = 0;
   /** Adds lines until one does not fit. Returns true if all lines fit. */
   const take = async (from: readonly Shown[], most: number, kinds = new Set<ViewKind>()) => {
     for (const item of from) {
       if (lines.has(item)) continue;
-      const line = made.get(item) ?? (await makeLine(item, counter));
-      made.set(item, line);
+      const line = lineCache.get(item) ?? (await makeLine(item, counter));
+      lineCache.set(item, line);
       const tokens = line.tokens + (kinds.has(item.kind) ? 0 : HEADING_TOKENS);
       if (used + tokens > most) return false;
       used += tokens;
@@ -162,9 +162,17 @@ export async function stateView(
     const tokens = await counter.count(text);
     if (tokens.tokens > budget && all.length > 0) lines.delete(all.at(-1)!.item);
     else {
-      const shown = all.length;
-      const truncated = shown < items.length || all.some(({ cut }) => cut);
-      return { text, stable: start.length, tokens, omitted, shown, items: items.length, truncated };
+      const shownItems = all.length;
+      const truncated = shownItems < items.length || all.some(({ cut }) => cut);
+      return {
+        text,
+        stable: start.length,
+        tokens,
+        omitted,
+        shown: shownItems,
+        items: items.length,
+        truncated,
+      };
     }
   }
 }
@@ -351,8 +359,8 @@ function oneLine(text: string): string {
 
 function sections(lines: readonly Line[]): string[] {
   return VIEW_KINDS.flatMap((kind) => {
-    const shown = lines.filter(({ item }) => item.kind === kind).map(({ text }) => text);
-    return shown.length === 0 ? [] : [`/${KINDS[kind].list}${KINDS[kind].note}:`, ...shown];
+    const texts = lines.filter(({ item }) => item.kind === kind).map(({ text }) => text);
+    return texts.length === 0 ? [] : [`/${KINDS[kind].list}${KINDS[kind].note}:`, ...texts];
   });
 }
 
@@ -427,14 +435,14 @@ function makeHeader(state: State): Header {
   const all = headerLists(state);
   const whole = assembleHeader(state, all);
   if (fitsHeader(whole)) return whole;
-  let kept = Object.fromEntries(Object.keys(all).map((list) => [list, []])) as unknown as HeaderLists;
+  let included = Object.fromEntries(Object.keys(all).map((list) => [list, []])) as unknown as HeaderLists;
   for (const [list, items] of Object.entries(all) as [keyof HeaderLists, object[]][]) {
     for (const item of items) {
-      const more = { ...kept, [list]: [...kept[list], item] };
-      if (fitsHeader({ ...assembleHeader(state, more), truncated: true })) kept = more;
+      const more = { ...included, [list]: [...included[list], item] };
+      if (fitsHeader({ ...assembleHeader(state, more), truncated: true })) included = more;
     }
   }
-  return { ...assembleHeader(state, kept), truncated: true };
+  return { ...assembleHeader(state, included), truncated: true };
 }
 
 function fitsHeader(header: Header): boolean {

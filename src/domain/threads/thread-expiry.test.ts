@@ -9,17 +9,17 @@ describe('a thread with an expiry', () => {
   it('exists until it expires, and is then as if it never existed', async () => {
     const env = stoppedClock();
     const { api } = openThreads({ env });
-    const made = await api.create({ name: 'short', ttl: 60 });
-    assert.equal(made.expires_at, new Date(env.now() + 60_000).toISOString());
-    assert.equal((await api.get(made.thread_id)).expires_at, made.expires_at);
+    const thread = await api.create({ name: 'short', ttl: 60 });
+    assert.equal(thread.expires_at, new Date(env.now() + 60_000).toISOString());
+    assert.equal((await api.get(thread.thread_id)).expires_at, thread.expires_at);
     const stays = await api.create({ name: 'long' });
     assert.equal(stays.expires_at, undefined);
     env.advance(59_999);
-    await api.putArtifact(made.thread_id, { body: text('still here'), name: 'a.txt' });
+    await api.putArtifact(thread.thread_id, { body: text('still here'), name: 'a.txt' });
     assert.equal((await api.list()).threads.length, 2);
     env.advance(1);
-    await assert.rejects(api.state(made.thread_id), { code: 'not_found' });
-    await assert.rejects(api.record(made.thread_id, 'mine.note'), { code: 'not_found' });
+    await assert.rejects(api.state(thread.thread_id), { code: 'not_found' });
+    await assert.rejects(api.record(thread.thread_id, 'mine.note'), { code: 'not_found' });
     assert.deepEqual(
       (await api.list()).threads.map(({ name }) => name),
       ['long'],

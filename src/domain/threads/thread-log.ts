@@ -609,10 +609,10 @@ class Snapshots {
       // version.
       const others = before.filter((mark) => mark.version !== version);
       const marks = [...others, { version, seq, count }].sort((a, b) => a.version - b.version);
-      const kept = marks.length > SNAPSHOTS ? thinOut(marks) : marks;
+      const keptMarks = marks.length > SNAPSHOTS ? thinOut(marks) : marks;
       const expect = stored ? stored.revision : 'absent';
-      if ((await this.#marks.put(snapshotsKey(root), kept, { expect })) === null) return null;
-      return marks.filter((mark) => !kept.includes(mark));
+      if ((await this.#marks.put(snapshotsKey(root), keptMarks, { expect })) === null) return null;
+      return marks.filter((mark) => !keptMarks.includes(mark));
     });
     for (const mark of dropped) await this.#engine.blobs.delete(snapshotBlob(root, mark.version));
   }

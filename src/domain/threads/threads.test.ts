@@ -14,14 +14,14 @@ const fact = (id: string, value: Json = 'v'): PatchOp => ({
 describe('a thread', () => {
   it('begins at version 1 with an empty state', async () => {
     const { api } = openThreads();
-    const made = await api.create({ name: 'first' });
-    assert.deepEqual([made.name, made.state_ref], ['first', 'v1']);
-    const state = await api.state(made.thread_id);
+    const thread = await api.create({ name: 'first' });
+    assert.deepEqual([thread.name, thread.state_ref], ['first', 'v1']);
+    const state = await api.state(thread.thread_id);
     assert.deepEqual(
       [state.$schema, state.version, state.thread_id, state.facts, state.metrics.hop_count],
-      ['com.relay.state.v1', 1, made.thread_id, [], 0],
+      ['com.relay.state.v1', 1, thread.thread_id, [], 0],
     );
-    const info = await api.get(made.thread_id.toUpperCase());
+    const info = await api.get(thread.thread_id.toUpperCase());
     assert.deepEqual(
       [info.state_version, info.artifact_count, info.hop_count, info.name],
       [1, 0, 0, 'first'],
@@ -182,10 +182,11 @@ describe('a thread', () => {
       [7, 7],
     ] as const) {
       const { ops } = await other.diff(thread_id, { from, to: `v${to}` });
-      const made = applyPatch((await other.state(thread_id, { at: from })) as unknown as Json, ops).doc as {
+      const patched = applyPatch((await other.state(thread_id, { at: from })) as unknown as Json, ops)
+        .doc as {
         facts: Json;
       };
-      assert.deepEqual(made.facts, (await other.state(thread_id, { at: to })).facts);
+      assert.deepEqual(patched.facts, (await other.state(thread_id, { at: to })).facts);
     }
     for (const at of ['v0', 'v32', 'v99999']) {
       await assert.rejects(other.state(thread_id, { at }), (error) => isRelayError(error, 'not_found'));

@@ -45,9 +45,9 @@ export const createThread: ThreadVerb<'create'> = async (log, caller, o = {}) =>
   let meta: ThreadMeta = { tenant, name, created, by, key: keyId, ...ends };
   const [root] = rootsFor(tenant, id);
   if (key !== undefined) {
-    const known = await log.find(tenant, id);
-    const begun = (await log.deps.engine.logs.info(logOf(known?.root ?? root))).count > 0;
-    if (known && begun) return createdThread(id, known);
+    const existing = await log.find(tenant, id);
+    const begun = (await log.deps.engine.logs.info(logOf(existing?.root ?? root))).count > 0;
+    if (existing && begun) return createdThread(id, existing);
     if (begun)
       throw new RelayError('conflict', {
         what: 'This idempotency key was already used for a thread that has been deleted.',
@@ -106,11 +106,11 @@ export const listThreads: ThreadVerb<'list'> = async (log, caller, o = {}) => {
   const { logs, records } = log.deps.engine;
   const prefix = listPrefix(caller.tenant);
   const after = o.after === undefined ? undefined : prefix + o.after;
-  const words = wordFilter(o.q);
+  const filter = wordFilter(o.q);
   const hidesDots = o.prefix === undefined && !o.q?.startsWith('.');
   const toListItem = async ({ key, value }: RecordItem) => {
     const listed = String((value as JsonObject).name ?? '');
-    if (!words.matches(listed) || (listed.startsWith('.') && hidesDots)) return null;
+    if (!filter.matches(listed) || (listed.startsWith('.') && hidesDots)) return null;
     const id = key.slice(key.lastIndexOf('.') + 1);
     if (!isUuid(id) || !id.startsWith(o.prefix?.toLowerCase() ?? '')) return null;
     const meta = await log.find(caller.tenant, id);

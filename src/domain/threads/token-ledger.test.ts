@@ -46,7 +46,7 @@ describe('tokens of contents and previews', () => {
     const { ref } = await api.putArtifact(thread_id, { body: text(LONG), name: 'long.txt' });
     await api.header(thread_id);
     await api.content(thread_id, ref);
-    core.log.ledger.recordPrompt(bareRoot(thread_id), { shown: counted(100), pasted: counted(3_000) });
+    core.log.ledger.recordPrompt(bareRoot(thread_id), { prompt: counted(100), pasted: counted(3_000) });
     const before = await api.stats(thread_id);
     assert.equal(before.prompts?.prompts, 1);
     const { body } = await api.export(thread_id);
@@ -73,7 +73,7 @@ describe('the prompt ledger', () => {
     const opened = openThreads({ env });
     const { api, core } = opened;
     const { thread_id } = await api.create();
-    core.log.ledger.recordPrompt(bareRoot(thread_id), { shown: counted(100), pasted: counted(1_000) });
+    core.log.ledger.recordPrompt(bareRoot(thread_id), { prompt: counted(100), pasted: counted(1_000) });
     await core.log.settle();
     env.advance(1000);
     const tools = { tool_calls: 2, tool_call_tokens: 30 };

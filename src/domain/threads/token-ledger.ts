@@ -52,12 +52,12 @@ export class TokenLedger {
   }
 
   /** Records a prompt: the tokens that it has, and the tokens that it would have if everything had been pasted. */
-  recordPrompt(root: ThreadRoot, { shown, pasted }: { shown: TokenCount; pasted: TokenCount }): void {
+  recordPrompt(root: ThreadRoot, { prompt, pasted }: { prompt: TokenCount; pasted: TokenCount }): void {
     const payload = {
-      prompt_tokens: shown.tokens,
+      prompt_tokens: prompt.tokens,
       pasted_tokens: pasted.tokens,
-      tokenizer: shown.tokenizer,
-      estimated: shown.estimated || pasted.estimated,
+      tokenizer: prompt.tokenizer,
+      estimated: prompt.estimated || pasted.estimated,
     };
     const event = { type: 'prompt.rendered', at: this.#log.deps.env.now(), payload };
     this.#log.background.run(async () => {

@@ -73,9 +73,9 @@ export class Capabilities {
     const started = env.now();
     const id = input.thread_id.toLowerCase();
     const { root } = await log.meta(caller, id);
-    const found = this.#find(input.capability);
-    const { name, capability, cacheable } = found;
-    const args = checkArguments(found, input.args ?? {});
+    const registered = this.#find(input.capability);
+    const { name, capability, cacheable } = registered;
+    const args = checkArguments(registered, input.args ?? {});
     const canonicalArgs = canonicalJson(args);
     const retry = await idempotentRequest('capability', input.idempotency_key, () =>
       sha256Hex(`${name}\n${canonicalArgs}`),
@@ -89,7 +89,7 @@ export class Capabilities {
     const cache_key = await sha256Hex(JSON.stringify([caller.tenant, name, canonicalArgs, salt, ...reach]));
     const answer = async (artifact: Artifact, cache_hit: boolean): Promise<InvokeAnswer> => ({
       capability: name,
-      preview: { ...artifact.preview, ...(await this.#found(capability, root, artifact)) },
+      preview: { ...artifact.preview, ...(await this.#foundPreview(capability, root, artifact)) },
       artifact_ref: artifact.ref,
       cache_hit,
       cache_key,
@@ -97,7 +97,7 @@ export class Capabilities {
     });
     const before = retry?.previousUse(await log.head(caller, id));
     if (before?.ref !== undefined) return await answer(await readArtifact(log, root, before.ref), true);
-    const invocation = { ...found, caller, id, args, context, cacheKey: cache_key };
+    const invocation = { ...registered, caller, id, args, context, cacheKey: cache_key };
     const cached = cacheable ? await this.#fromCache(invocation) : null;
     const artifact = cached ?? (await this.#once(invocation));
     const done = await answer(artifact, cached !== null);
@@ -119,7 +119,11 @@ export class Capabilities {
    * Returns the additional fields of the preview. Returns undefined if the content was deleted or the capability
    * defines no additional fields.
    */
-  async #found({ found }: Capability, root: ThreadRoot, artifact: Artifact): Promise<Found | undefined> {
+  async #foundPreview(
+    { found }: Capability,
+    root: ThreadRoot,
+    artifact: Artifact,
+  ): Promise<Found | undefined> {
     if (!found || artifact.deleted_at !== undefined) return undefined;
     return found(JSON.parse(await readText(await openArtifact(this.#log, root, artifact))) as Json);
   }
