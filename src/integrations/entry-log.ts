@@ -65,14 +65,14 @@ export class EntryLog<E> {
       if (!end) return undefined;
       try {
         const entries = parsed<E>(await this.#files.text(end.path));
-        const taken = entries.pop();
+        const entry = entries.pop();
         if (entries.length === 0) await this.#files.delete(end.path, { ifMatch: end.etag });
         else {
           const text = lines(entries);
           await this.#files.put(end.path, text, { ...this.#options, ifMatch: end.etag });
           await this.#pointers.keep(text);
         }
-        if (taken !== undefined) return taken;
+        if (entry !== undefined) return entry;
       } catch (error) {
         if (!isRelayError(error, 'file_changed') && !isRelayError(error, 'not_found')) throw error;
       }

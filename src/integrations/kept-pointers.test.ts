@@ -37,26 +37,26 @@ test('entries that are kept until they are deleted keep their pointers for years
 });
 
 test('a pointer is renewed from time to time, and not each time it is mentioned', async () => {
-  const asked = mock.method(scene.relay, 'renew');
-  const kept = new KeptPointers(scene.relay, 10 * DAY);
+  const renew = mock.method(scene.relay, 'renew');
+  const pointers = new KeptPointers(scene.relay, 10 * DAY);
   const url = await scene.relay.push('one');
-  for (let i = 0; i < 3; i++) await kept.keep(`see ${url}`);
-  assert.equal(asked.mock.callCount(), 1);
+  for (let i = 0; i < 3; i++) await pointers.keep(`see ${url}`);
+  assert.equal(renew.mock.callCount(), 1);
   const foreign = 'http://127.0.0.1:1/pull/00000000-0000-4000-8000-000000000000';
-  for (let i = 0; i < 3; i++) await kept.keep(foreign);
-  assert.equal(asked.mock.callCount(), 2, 'one that the relay does not know is asked for once');
+  for (let i = 0; i < 3; i++) await pointers.keep(foreign);
+  assert.equal(renew.mock.callCount(), 2, 'one that the relay does not know is asked for once');
   mock.timers.enable({ apis: ['Date'], now: Date.now() + 5 * DAY * 1000 });
-  await kept.keep(`see ${url}`);
-  assert.equal(asked.mock.callCount(), 3);
+  await pointers.keep(`see ${url}`);
+  assert.equal(renew.mock.callCount(), 3);
   assert.ok((await left(url)) >= 10 * DAY);
   mock.timers.reset();
-  asked.mock.restore();
+  renew.mock.restore();
 });
 
 test('a pointer that is reused for an equal result gets a new expiry and stays the same', async () => {
-  const first = await new LargeResults(scene.relay).shown(LARGE_LOG, 'read_log');
+  const first = await new LargeResults(scene.relay).replaceText(LARGE_LOG, 'read_log');
   mock.timers.enable({ apis: ['Date'], now: Date.now() + 20 * 3600 * 1000 });
-  const again = await new LargeResults(scene.relay).shown(LARGE_LOG, 'read_log');
+  const again = await new LargeResults(scene.relay).replaceText(LARGE_LOG, 'read_log');
   assert.equal(again, first);
   assert.ok((await left(pointerIn(again))) >= DAY);
   mock.timers.reset();
@@ -64,9 +64,9 @@ test('a pointer that is reused for an equal result gets a new expiry and stays t
 
 test('a result that is shown again hours later in the same process is also renewed', async () => {
   const results = new LargeResults(scene.relay);
-  const first = await results.shown(`${LARGE_LOG}\n`, 'read_log');
+  const first = await results.replaceText(`${LARGE_LOG}\n`, 'read_log');
   mock.timers.enable({ apis: ['Date'], now: Date.now() + 23 * 3600 * 1000 });
-  assert.equal(await results.shown(`${LARGE_LOG}\n`, 'read_log'), first);
+  assert.equal(await results.replaceText(`${LARGE_LOG}\n`, 'read_log'), first);
   assert.ok((await left(pointerIn(first))) >= DAY);
   mock.timers.reset();
 });

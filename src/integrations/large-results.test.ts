@@ -56,16 +56,17 @@ for (const each of TABLE.cases as readonly Case[]) {
     const results = new LargeResults(scene.relay, optionsOf(each));
     const tool = each.tool ?? 'tool';
     if (each.blocks) return assertBlocks(each, results, tool);
-    const given = text(each.result!);
-    const shown = await results.shown(given, tool);
-    if (each.stays) return assert.equal(shown, given);
-    const url = pointerIn(shown);
-    const rows = shown.split('\n');
+    const input = text(each.result!);
+    const output = await results.replaceText(input, tool);
+    if (each.stays) return assert.equal(output, input);
+    const url = pointerIn(output);
+    const rows = output.split('\n');
     if (each.first) assert.equal(rows[0], each.first.replace('{url}', url));
     if (each.last) assert.equal(rows.at(-1), each.last);
-    for (const part of each.contains ?? []) assert.ok(shown.includes(part), `${part} is missing in ${shown}`);
-    for (const part of each.lacks ?? []) assert.ok(!shown.includes(part), `${part} is in ${shown}`);
-    assert.equal(await scene.relay.pull(url), given);
+    for (const part of each.contains ?? [])
+      assert.ok(output.includes(part), `${part} is missing in ${output}`);
+    for (const part of each.lacks ?? []) assert.ok(!output.includes(part), `${part} is in ${output}`);
+    assert.equal(await scene.relay.pull(url), input);
     assert.equal(url.includes('#key='), each.encrypted === true);
     const found = await scene.relay.inspect(url);
     if (each.metadata) assert.deepEqual(found.metadata, each.metadata);
@@ -79,14 +80,14 @@ async function assertBlocks(each: Case, results: LargeResults, tool: string): Pr
   const blocks = each.blocks!.map((block) =>
     block.image ? { type: 'image', data: 'AAAA' } : { type: 'text', text: text(block) },
   );
-  const shown = await results.shownBlocks(blocks, tool);
-  const kinds = shown.map((block) => {
+  const output = await results.replaceBlocks(blocks, tool);
+  const kinds = output.map((block) => {
     if (block.type !== 'text') return 'image';
     return String(block.text).startsWith('Too large to show') ? 'replacement' : 'text';
   });
   assert.deepEqual(kinds, each.becomes);
-  if (!kinds.includes('replacement')) return assert.equal(shown, blocks);
-  const stored = await scene.relay.pull(pointerIn(String(shown[0]!.text)));
+  if (!kinds.includes('replacement')) return assert.equal(output, blocks);
+  const stored = await scene.relay.pull(pointerIn(String(output[0]!.text)));
   assert.equal(stored, each.stored!.map((lines) => text({ lines })).join('\n'));
 }
 
@@ -102,16 +103,16 @@ test('a relay that accepts and never answers delays a step by 5 s once, and is t
       onError: (error) => errors.push(String(error)),
     });
     const large = text({ lines: 3000 });
-    const first = results.shown(large, 'search');
+    const first = results.replaceText(large, 'search');
     while (connections === 0) await new Promise((resolve) => setImmediate(resolve));
     mock.timers.tick(5_000);
     assert.equal(await first, large);
-    assert.equal(await results.shown(large, 'search'), large);
+    assert.equal(await results.replaceText(large, 'search'), large);
     assert.deepEqual([connections, errors.length], [1, 1]);
     assert.match(errors[0]!, /did not answer within 5 s/);
-    const kept = new KeptPointers(new ContextRelay(`http://127.0.0.1:${port}`));
+    const pointers = new KeptPointers(new ContextRelay(`http://127.0.0.1:${port}`));
     const warned = mock.method(console, 'warn', () => {});
-    const keeping = kept.keep('http://127.0.0.1/pull/00000000-0000-4000-8000-000000000000');
+    const keeping = pointers.keep('http://127.0.0.1/pull/00000000-0000-4000-8000-000000000000');
     while (connections === 1) await new Promise((resolve) => setImmediate(resolve));
     mock.timers.tick(5_000);
     await keeping;

@@ -64,7 +64,7 @@ export class LargeResults {
    * Recent replacements by content. Some frameworks send every result again with each step, and then the
    * replacement is reused.
    */
-  readonly #replacements = new Map<string, { readonly shown: string; readonly renewAt: number }>();
+  readonly #replacements = new Map<string, { readonly text: string; readonly renewAt: number }>();
 
   constructor(relay: ContextRelay, options: LargeResultOptions = {}) {
     this.#relay = relay;
@@ -72,7 +72,7 @@ export class LargeResults {
   }
 
   /** Returns the text for the model: the text itself if it is small enough, otherwise its replacement. */
-  async shown(text: string, tool: string, o: ReplaceOptions = {}): Promise<string> {
+  async replaceText(text: string, tool: string, o: ReplaceOptions = {}): Promise<string> {
     const { signal } = o;
     const { maxBytes = RESULT_BYTES, except = [] } = this.#options;
     // A UTF-16 code unit has at most three bytes in UTF-8. So a short text fits and need not be encoded to
@@ -96,7 +96,7 @@ export class LargeResults {
    * large, the first text block becomes the replacement and the other text blocks are removed. Other blocks,
    * such as images, stay.
    */
-  async shownBlocks<B extends { readonly type?: unknown; readonly text?: unknown }>(
+  async replaceBlocks<B extends { readonly type?: unknown; readonly text?: unknown }>(
     blocks: readonly B[],
     tool: string,
     o: ReplaceOptions = {},
@@ -104,7 +104,7 @@ export class LargeResults {
     const isText = ({ type, text }: B) => TEXT_BLOCKS.has(type) && typeof text === 'string';
     const texts = blocks.filter(isText);
     const joined = texts.map(({ text }) => text).join('\n');
-    const instead = await this.shown(joined, tool, o);
+    const instead = await this.replaceText(joined, tool, o);
     if (instead === joined) return blocks;
     return blocks.flatMap((block) => {
       if (block === texts[0]) return [{ ...block, text: instead }];
@@ -117,8 +117,8 @@ export class LargeResults {
     const { channel, encrypted, ttl } = this.#options;
     const key = await sha256Hex(JSON.stringify([tool, channel, ttl, await sha256Hex(bytes)]));
     const entry = o.forever ? `${key} forever` : key;
-    const known = this.#replacements.get(entry);
-    if (known && known.renewAt > Date.now()) return known.shown;
+    const replacement = this.#replacements.get(entry);
+    if (replacement && replacement.renewAt > Date.now()) return replacement.text;
     const what = `the result of ${tool}`;
     const pushed = await this.#relay.pushDetailed(bytes, {
       channel,
@@ -134,7 +134,7 @@ export class LargeResults {
       signal,
     });
     const { created_at } = await this.#relay.inspect(pushed.url, { signal });
-    const shown = await describeLargeText({
+    const description = await describeLargeText({
       ...pushed,
       what,
       size: bytes.byteLength,
@@ -146,10 +146,10 @@ export class LargeResults {
     });
     const expires = await this.#renewed(pushed, o);
     const now = Date.now();
-    this.#replacements.set(entry, { shown, renewAt: now + (expires - now) / 8 });
+    this.#replacements.set(entry, { text: description, renewAt: now + (expires - now) / 8 });
     if (this.#replacements.size > MAX_REMEMBERED)
       this.#replacements.delete(this.#replacements.keys().next().value!);
-    return shown;
+    return description;
   }
 
   /**
@@ -234,25 +234,25 @@ async function describeLargeText(large: LargeText): Promise<string> {
 export async function describePointer(
   relay: ContextRelay,
   url: string,
-  found: Inspected,
+  info: Inspected,
   maxBytes: number,
   signal?: AbortSignal,
 ): Promise<string> {
   // Do not read the beginning of an encrypted payload, because it would be unreadable. Do not read the beginning
   // of a payload with limited pulls, because that would use up one of the pulls.
-  const looks = !url.includes('#key=') && found.max_pulls === null && found.text !== false;
-  const range = { start: 0, end: Math.min(PREVIEW_BYTES, found.size ?? PREVIEW_BYTES) };
-  const what = found.text === false ? 'the payload, which is not text' : 'the payload';
-  const size = found.size ?? maxBytes;
+  const looks = !url.includes('#key=') && info.max_pulls === null && info.text !== false;
+  const range = { start: 0, end: Math.min(PREVIEW_BYTES, info.size ?? PREVIEW_BYTES) };
+  const what = info.text === false ? 'the payload, which is not text' : 'the payload';
+  const size = info.size ?? maxBytes;
   const replacement = await describeLargeText({
     url,
-    id: found.id,
+    id: info.id,
     what,
     size,
-    tokens: found.tokens,
+    tokens: info.tokens,
     shown: looks ? await beginningOf(what, await relay.pullBytes(url, { range, signal }), size) : null,
-    by: found.from ?? '',
-    at: found.created_at ?? new Date(0).toISOString(),
+    by: info.from ?? '',
+    at: info.created_at ?? new Date(0).toISOString(),
   });
   return `Not pulled: the limit for one result is ${exactBytes(maxBytes)}. ${replacement}`;
 }

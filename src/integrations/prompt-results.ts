@@ -31,7 +31,7 @@ async function swapped(
   signal: AbortSignal | undefined,
 ): Promise<ResultPart['output']> {
   const { type, value } = output;
-  const replace = (text: string) => results.shown(text, toolName, { signal });
+  const replace = (text: string) => results.replaceText(text, toolName, { signal });
   if ((type === 'text' || type === 'error-text') && typeof value === 'string')
     return { ...output, value: await replace(value) };
   if (type === 'json' || type === 'error-json') {
@@ -42,7 +42,7 @@ async function swapped(
       : { type: type === 'json' ? 'text' : 'error-text', value: replacement };
   }
   if (type === 'content' && Array.isArray(value))
-    return { ...output, value: await results.shownBlocks(value, toolName, { signal }) };
+    return { ...output, value: await results.replaceBlocks(value, toolName, { signal }) };
   return output;
 }
 

@@ -83,8 +83,8 @@ function pullTool(relay: ContextRelay, { maxBytes = PULL_BYTES }: RelayToolOptio
       const url = pointer(input.url);
       const part = input.part ? parsePartText(input.part as string) : undefined;
       if (part) {
-        const taken = await relay.pullPart(url, part, { signal });
-        return cutTo(taken.truncated ? `${taken.text}\n[${taken.about}]` : taken.text, maxBytes);
+        const pulled = await relay.pullPart(url, part, { signal });
+        return cutTo(pulled.truncated ? `${pulled.text}\n[${pulled.about}]` : pulled.text, maxBytes);
       }
       if (part === null) return relay.pull(url, undefined, { signal });
       const found = await relay.inspect(url, { signal });
@@ -127,17 +127,17 @@ function define(
 /** Validates the input, because not every framework does. Models omit or misspell arguments, or send null. */
 function checked(input: unknown, { properties, required }: RelayToolSchema): JsonObject {
   if (!isJsonObject(input as Json)) throw wrong('The input is not an object.');
-  const given = Object.entries(input as JsonObject).filter(
+  const args = Object.entries(input as JsonObject).filter(
     ([, value]) => value !== null && value !== undefined,
   );
-  for (const [name, value] of given) {
-    const wanted = Object.hasOwn(properties, name) ? properties[name]!.type : undefined;
-    if (wanted === undefined) throw wrong(`There is no argument "${name.slice(0, 80)}".`);
-    if (typeof value !== wanted) throw wrong(`"${name}" is not a ${wanted}.`);
+  for (const [name, value] of args) {
+    const type = Object.hasOwn(properties, name) ? properties[name]!.type : undefined;
+    if (type === undefined) throw wrong(`There is no argument "${name.slice(0, 80)}".`);
+    if (typeof value !== type) throw wrong(`"${name}" is not a ${type}.`);
   }
-  const absent = required.find((name) => !given.some(([each]) => each === name));
+  const absent = required.find((name) => !args.some(([each]) => each === name));
   if (absent) throw wrong(`"${absent}" is missing.`);
-  return Object.fromEntries(given);
+  return Object.fromEntries(args);
 }
 
 function wrong(what: string): RelayError {
@@ -159,6 +159,6 @@ function text(description: string): { type: 'string'; description: string } {
 }
 
 function cutTo(whole: string, bytes: number): string {
-  const { text: kept, cut } = cutNear(whole, bytes);
-  return cut ? `${kept}\n[cut at ${bytes} bytes; request a smaller part]` : whole;
+  const { text: beginning, cut } = cutNear(whole, bytes);
+  return cut ? `${beginning}\n[cut at ${bytes} bytes; request a smaller part]` : whole;
 }

@@ -97,10 +97,10 @@ for (const [kind, log] of [
   test(`a tool result of a megabyte of ${kind} reaches the model as a pointer, and the model reads one line of it`, async () => {
     const mock = playing([
       () => ({ tool: 'read_log', input: {} }),
-      (shown) => ({
+      (replacement) => ({
         tool: 'pull_context',
         input: {
-          url: pointerIn(shown),
+          url: pointerIn(replacement),
           part: kind === 'text' ? 'grep=payment .* refused' : 'json=/lines/13000',
         },
       }),

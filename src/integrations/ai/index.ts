@@ -17,7 +17,7 @@ export interface ContextRelayTools {
 }
 
 export function contextRelayTools(relay: ContextRelay, options: RelayToolOptions = {}): ContextRelayTools {
-  const made = relayTools(relay, options).map(({ name, description, schema, run }) => [
+  const tools = relayTools(relay, options).map(({ name, description, schema, run }) => [
     name,
     tool({
       description,
@@ -25,7 +25,7 @@ export function contextRelayTools(relay: ContextRelay, options: RelayToolOptions
       execute: (input: unknown, { abortSignal }) => run(input, { signal: abortSignal }),
     }),
   ]);
-  return Object.fromEntries(made);
+  return Object.fromEntries(tools);
 }
 
 /**

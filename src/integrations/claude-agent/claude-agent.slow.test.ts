@@ -48,7 +48,7 @@ async function play(prompt: string, script: Script, options: Options = {}): Prom
     return script(answers);
   });
   const url = await model.start();
-  const asked = query({
+  const messages = query({
     prompt,
     options: {
       pathToClaudeCodeExecutable: (client as { program: string }).program,
@@ -72,7 +72,7 @@ async function play(prompt: string, script: Script, options: Options = {}): Prom
     },
   });
   let [words, session] = ['', ''];
-  for await (const message of asked) {
+  for await (const message of messages) {
     if (message.type === 'result' && 'result' in message) words = message.result;
     session = message.session_id ?? session;
   }

@@ -63,7 +63,7 @@ export function largeResultHooks(
     if (input.hook_event_name !== 'PostToolUse') return {};
     const before = input.tool_response;
     const updatedToolOutput = await swapTexts(before, (text) =>
-      results.shown(text, input.tool_name, { signal }),
+      results.replaceText(text, input.tool_name, { signal }),
     );
     if (updatedToolOutput === before) return {};
     return { hookSpecificOutput: { hookEventName: 'PostToolUse', updatedToolOutput } };

@@ -85,9 +85,9 @@ test('a tool result of a megabyte becomes a file in the relay, and the agent rea
   assert.ok(messages.at(-1)!.text.includes(NEEDLE), messages.at(-1)!.text);
   const sent = JSON.stringify(model.calls.map((call) => call.messages)).length;
   assert.ok(sent < 100_000, `the model was sent ${sent} characters`);
-  const kept = await scene.relay.files.space('large').list();
+  const listing = await scene.relay.files.space('large').list();
   assert.deepEqual(
-    kept.files.map(({ size }) => size),
+    listing.files.map(({ size }) => size),
     [new TextEncoder().encode(LARGE_LOG).byteLength],
   );
 });

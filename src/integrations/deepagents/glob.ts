@@ -36,21 +36,21 @@ function skipped(pattern: readonly Step[], places: Set<number>): Set<number> {
 }
 
 function steps(glob: string): Step[] {
-  const found: Step[] = [];
+  const pattern: Step[] = [];
   for (let i = 0; i < glob.length; i++) {
     const char = glob[i]!;
     const end = char === '[' ? glob.indexOf(']', i + 2) : -1;
     if (char === '*') {
       const across = glob[i + 1] === '*';
-      found.push({ many: true, takes: across ? () => true : (c) => c !== '/' });
+      pattern.push({ many: true, takes: across ? () => true : (c) => c !== '/' });
       if (across) i++;
-    } else if (char === '?') found.push({ many: false, takes: (c) => c !== '/' });
+    } else if (char === '?') pattern.push({ many: false, takes: (c) => c !== '/' });
     else if (end > 0) {
-      found.push({ many: false, takes: oneOf(glob.slice(i + 1, end)) });
+      pattern.push({ many: false, takes: oneOf(glob.slice(i + 1, end)) });
       i = end;
-    } else found.push({ many: false, takes: (c) => c === char });
+    } else pattern.push({ many: false, takes: (c) => c === char });
   }
-  return found;
+  return pattern;
 }
 
 function oneOf(set: string): (char: string) => boolean {

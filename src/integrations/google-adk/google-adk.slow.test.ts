@@ -62,11 +62,11 @@ const calling = (name: string, args: Record<string, unknown> = {}): Part => ({
 });
 
 async function ask(runner: Runner, text: string): Promise<string> {
-  let said = '';
+  let answer = '';
   const newMessage = { role: 'user', parts: [{ text }] };
   for await (const event of runner.runAsync({ userId: 'ada', sessionId: 's', newMessage }))
-    said = event.content?.parts?.at(-1)?.text ?? said;
-  return said;
+    answer = event.content?.parts?.at(-1)?.text ?? answer;
+  return answer;
 }
 
 test('a tool result of a megabyte becomes a pointer, and another process continues the session', async () => {
@@ -76,7 +76,7 @@ test('a tool result of a megabyte becomes a pointer, and another process continu
     parameters: z.object({}),
     execute: () => LARGE_LOG,
   });
-  const shown: string[] = [];
+  const results: string[] = [];
   const runner = (script: readonly Step[], relay = scene.relay) => {
     const model = new ScriptedModel(script);
     const agent = new LlmAgent({ name: 'support', model, tools: [readLog, ...contextRelayTools(relay)] });
@@ -87,14 +87,14 @@ test('a tool result of a megabyte becomes a pointer, and another process continu
   const first = runner([
     () => calling('read_log'),
     (text) => {
-      shown.push(text);
+      results.push(text);
       return calling('pull_context', { url: pointerIn(text), part: 'grep=payment 4711' });
     },
     (text) => ({ text }),
   ]);
   await first.sessionService.createSession({ appName: 'shop', userId: 'ada', sessionId: 's' });
   const read = await ask(first.runner, 'why was payment 4711 refused?');
-  assertReadInPart(shown[0]!, read);
+  assertReadInPart(results[0]!, read);
   const second = runner([() => ({ text: 'The card.' })], embedded(scene.server));
   await ask(second.runner, 'what had expired?');
   assert.match(second.model.seen[0]!, /why was payment 4711 refused\?/);

@@ -53,11 +53,11 @@ export class ContextRelayPlugin extends BasePlugin {
     tool: BaseTool;
     result: Record<string, unknown>;
   }): Promise<Record<string, unknown> | undefined> {
-    const after = await swapTexts(result, (text) => this.#results.shown(text, tool.name));
+    const after = await swapTexts(result, (text) => this.#results.replaceText(text, tool.name));
     if (typeof after !== 'object') return after === result ? undefined : { result: after };
     const json = JSON.stringify(after);
-    const shown = await this.#results.shown(json, tool.name);
-    if (shown !== json) return { result: shown };
+    const replaced = await this.#results.replaceText(json, tool.name);
+    if (replaced !== json) return { result: replaced };
     return after === result ? undefined : (after as Record<string, unknown>);
   }
 }

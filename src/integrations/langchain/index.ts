@@ -83,11 +83,11 @@ async function swapMessage(
 ): Promise<unknown> {
   if (!isBaseMessage(message) || !isToolMessage(message)) return message;
   const { content } = message;
-  const shown =
+  const replaced =
     typeof content === 'string'
-      ? await results.shown(content, tool, o)
-      : await results.shownBlocks(content, tool, o);
-  return shown === content ? message : withContent(message, shown as Content);
+      ? await results.replaceText(content, tool, o)
+      : await results.replaceBlocks(content, tool, o);
+  return replaced === content ? message : withContent(message, replaced as Content);
 }
 
 /** Copies a message with other content. The constructor cannot copy a message, so each field is passed. */

@@ -101,9 +101,9 @@ test("the same result has the same pointer, so the model's context stays the sam
       tools: [readLog],
       middleware: [largeResultMiddleware(scene.relay)],
     });
-  const shown = async () =>
+  const toolText = async () =>
     (await agent().invoke({ messages: [new HumanMessage('look')] })).messages[2]!.text;
-  assert.equal(await shown(), await shown());
+  assert.equal(await toolText(), await toolText());
 });
 
 test('a result that cannot be pushed stays unchanged, and the error is reported', async () => {
@@ -126,14 +126,14 @@ test('a result that cannot be pushed stays unchanged, and the error is reported'
 
 test('a tool tells the model what is wrong with its call', async () => {
   const [push, , pull] = contextRelayTools(scene.relay);
-  const said = [
+  const errors = [
     await push!.invoke({ data: '' }),
     await pull!.invoke({ url: 'https://example.com/' }),
     await pull!.invoke({ url: await scene.relay.push('x'), part: 'page 3' }),
   ];
-  assert.match(said[0], /^Error pushing context: .*empty/i);
-  assert.match(said[1], /^Error pulling context: .*\/pull\/<uuid>/);
-  assert.match(said[2], /^Error pulling context: Cannot read this part: "page 3" is not a known part/);
+  assert.match(errors[0], /^Error pushing context: .*empty/i);
+  assert.match(errors[1], /^Error pulling context: .*\/pull\/<uuid>/);
+  assert.match(errors[2], /^Error pulling context: Cannot read this part: "page 3" is not a known part/);
 });
 
 test('a pull that is too large for the model returns size, beginning and how to read less', async () => {
@@ -173,12 +173,12 @@ test('the callback handler pushes the output of a run to a channel once', async 
   await chain.invoke('ada', { callbacks: [handler] });
   const agent = createAgent({ model: fakeModel().respond(new AIMessage('last words')), tools: [] });
   await agent.invoke({ messages: [new HumanMessage('go')] }, { callbacks: [handler] });
-  const told: string[] = [];
+  const outputs: string[] = [];
   for await (const message of scene.relay.subscribe('outputs', { since: 'all' })) {
-    told.push(await scene.relay.pull(message.url!));
-    if (told.length === 2) break;
+    outputs.push(await scene.relay.pull(message.url!));
+    if (outputs.length === 2) break;
   }
-  assert.deepEqual(told, ['HELLO ADA', 'last words']);
+  assert.deepEqual(outputs, ['HELLO ADA', 'last words']);
 });
 
 function pointerArgument(shown: string): object {

@@ -187,11 +187,11 @@ export class CheckpointFiles {
         pathOf(folders[i]!, source),
       ),
     );
-    const found = await this.#space.read([...new Set(paths)]);
+    const contents = await this.#space.read([...new Set(paths)]);
     const loaded = stored.map(async (each, i) => {
       const values: Record<string, unknown> = {};
       for (const [channel, source] of sources[i]!) {
-        const value = await this.#parse(source, found, folders[i]!);
+        const value = await this.#parse(source, contents, folders[i]!);
         if (value) values[channel] = value.parsed;
       }
       const { thread, namespace, id } = each;
@@ -203,7 +203,7 @@ export class CheckpointFiles {
           hint: 'Continue from an older checkpoint of the thread, or delete the thread and start again.',
         });
       }
-      return [{ stored: each, values, writes: await this.#parseWrites(writes[i]!, found, folders[i]!) }];
+      return [{ stored: each, values, writes: await this.#parseWrites(writes[i]!, contents, folders[i]!) }];
     });
     return (await Promise.all(loaded)).flat();
   }
@@ -236,8 +236,8 @@ export class CheckpointFiles {
         const value = channel_values[channel];
         const isChanged = Object.hasOwn(changed, channel);
         if (value === undefined || (parent === undefined && !isChanged)) continue;
-        const known = isChanged ? undefined : recent.values.get(versionKey(channel, version));
-        values[channel] = known ?? (await this.#dumpValue(value, folder, recent, files, isChanged));
+        const cachedValue = isChanged ? undefined : recent.values.get(versionKey(channel, version));
+        values[channel] = cachedValue ?? (await this.#dumpValue(value, folder, recent, files, isChanged));
       }
     });
     const hashes = Object.values(values).flatMap(([, hash, encoding]) => (encoding === 'file' ? hash : []));
@@ -301,10 +301,11 @@ export class CheckpointFiles {
   }
 
   /**
-   * Deletes the unwanted checkpoints of a namespace with their writes, and the values that no checkpoint in `kept`
-   * uses. Values younger than `newest` stay, because they may belong to a checkpoint that is being written.
+   * Deletes the unwanted checkpoints of a namespace with their writes, and the values that no checkpoint in
+   * `remaining` uses. Values younger than `newest` stay, because they may belong to a checkpoint that is being
+   * written.
    */
-  async keepOnly(kept: readonly Stored[], unwanted: readonly Stored[], newest: Stored): Promise<void> {
+  async keepOnly(remaining: readonly Stored[], unwanted: readonly Stored[], newest: Stored): Promise<void> {
     const { thread, namespace } = newest;
     const [c, v, w] = await Promise.all(
       (['c', 'v', 'w'] as const).map((kind) => folderOf(thread, kind, namespace)),
@@ -312,8 +313,8 @@ export class CheckpointFiles {
     // Delete the checkpoints first: a checkpoint without its writes would be wrong.
     const names = new Set(unwanted.map(({ id }) => backwards(id)));
     await this.#space.remove({ paths: [...names].map((name) => c! + name) });
-    const sources = await Promise.all(kept.map((each) => this.#sources(each)));
-    const writes = (await this.#storedWrites(kept)).flat().map(({ value }) => value);
+    const sources = await Promise.all(remaining.map((each) => this.#sources(each)));
+    const writes = (await this.#storedWrites(remaining)).flat().map(({ value }) => value);
     const used = new Set(
       [...sources.flatMap((each) => [...each.values()]), ...writes].flatMap((s) => pathOf(v!, s)),
     );
@@ -463,7 +464,7 @@ export class CheckpointFiles {
    * all names from the first to the last, because checkpoint ids grow with time.
    */
   async #writePaths(folder: string, names: readonly string[]): Promise<string[]> {
-    const wanted = new Set(names);
+    const wantedNames = new Set(names);
     const paths: string[] = [];
     const [first, last] = [names[0]!, names.at(-1)!];
     const prefix = first === last ? `${folder}${first}/` : folder;
@@ -473,7 +474,7 @@ export class CheckpointFiles {
       for (const { path } of page.files) {
         const name = path.slice(folder.length).split('/')[0]!;
         if (name > last) return paths;
-        if (wanted.has(name)) paths.push(path);
+        if (wantedNames.has(name)) paths.push(path);
       }
     }
     return paths;
@@ -509,8 +510,8 @@ export class CheckpointFiles {
     // A checkpoint and a write often have the same value. Only strings are shared, because other values can change.
     const [type] = source;
     const earlier = this.#parsed.get(file);
-    const known = earlier?.type === type ? await earlier.value : undefined;
-    if (typeof known === 'string') return { parsed: known };
+    const earlierValue = earlier?.type === type ? await earlier.value : undefined;
+    if (typeof earlierValue === 'string') return { parsed: earlierValue };
     const value: Promise<unknown> = this.#serde.loadsTyped(type, file.bytes);
     this.#parsed.set(file, { type, value });
     return { parsed: await value };
@@ -528,8 +529,8 @@ export class CheckpointFiles {
     files: FileToWrite[],
     mayBeBelow = false,
   ): Promise<Dumped> {
-    const known = typeof value === 'string' ? recent.strings.get(value) : undefined;
-    if (known && recent.sent.has(known[1])) return known;
+    const cachedString = typeof value === 'string' ? recent.strings.get(value) : undefined;
+    if (cachedString && recent.sent.has(cachedString[1])) return cachedString;
     const [type, bytes] = await this.#serde.dumpsTyped(value);
     if (bytes.byteLength <= INLINE_BYTES) return dumped(type, bytes);
     const fitsBelow = mayBeBelow && bytes.byteLength <= BELOW_BYTES;

@@ -140,9 +140,9 @@ test('a checkpoint with a missing value is an error, and is not read as complete
   await graph.invoke({ name: LARGE_LOG, turn: 1 }, inThread('missing'));
   await graph.invoke({ turn: 5 }, inThread('missing'));
   await scene.relay.files.space('missing-value').remove({ prefix: 'missing/v/_/' });
-  const told = { code: 'not_found', message: /the value of the channel "name"/ };
-  await assert.rejects(saver.getTuple(inThread('missing')), told);
-  await assert.rejects(graph.invoke({ turn: 7 }, inThread('missing')), told);
+  const expectedError = { code: 'not_found', message: /the value of the channel "name"/ };
+  await assert.rejects(saver.getTuple(inThread('missing')), expectedError);
+  await assert.rejects(graph.invoke({ turn: 7 }, inThread('missing')), expectedError);
 });
 
 test('a large value is shared, and a listing reads only as many checkpoints as it was asked for', async () => {

@@ -50,11 +50,11 @@ export class ContextRelaySaver extends BaseCheckpointSaver {
   ): AsyncGenerator<CheckpointTuple> {
     const { thread_id, checkpoint_ns, checkpoint_id } = config.configurable ?? {};
     const end = before && getCheckpointId(before);
-    const wanted = Object.entries(filter ?? {});
+    const conditions = Object.entries(filter ?? {});
     let left = limit;
     const pages = this.#files.pages(thread_id, checkpoint_ns, {
       before: end,
-      limit: wanted.length > 0 || checkpoint_id ? undefined : limit,
+      limit: conditions.length > 0 || checkpoint_id ? undefined : limit,
     });
     if (left <= 0) return;
     for await (const page of pages) {
@@ -62,7 +62,7 @@ export class ContextRelaySaver extends BaseCheckpointSaver {
         ({ id, metadata }) =>
           (!checkpoint_id || id === checkpoint_id) &&
           (!end || id < end) &&
-          wanted.every(([name, value]) => (metadata as Record<string, unknown>)[name] === value),
+          conditions.every(([name, value]) => (metadata as Record<string, unknown>)[name] === value),
       );
       for (const loaded of await this.#files.load(matching.slice(0, left))) {
         yield this.#tuple(loaded);
@@ -198,9 +198,9 @@ async function keepLatest(files: CheckpointFiles, thread: string): Promise<void>
   const found: Stored[] = [];
   for await (const page of files.pages(thread)) found.push(...page);
   for (const stored of Map.groupBy(found, ({ namespace }) => namespace).values()) {
-    const kept = await neededFor(stored, files);
-    const unwanted = stored.filter((each) => !kept.has(each));
-    await files.keepOnly([...kept], unwanted, stored[0]!);
+    const needed = await neededFor(stored, files);
+    const unwanted = stored.filter((each) => !needed.has(each));
+    await files.keepOnly([...needed], unwanted, stored[0]!);
   }
 }
 

@@ -95,8 +95,8 @@ export class ContextRelayStore extends BaseStore {
     for (const { metadata } of await this.#below([])) {
       const namespace = metadata.namespace as string[];
       if (!matchConditions.every((condition) => matches(namespace, condition))) continue;
-      const shown = namespace.slice(0, maxDepth);
-      found.set(JSON.stringify(shown), shown);
+      const prefix = namespace.slice(0, maxDepth);
+      found.set(JSON.stringify(prefix), prefix);
     }
     return [...found.values()].slice(offset, offset + limit);
   }
@@ -132,9 +132,9 @@ function itemOf({ file, text }: FileRead): Item {
 
 /** Matches filters such as `{ status: 'active' }` or `{ score: { $gt: 4 } }`. */
 function passes(value: Record<string, unknown>, filter: Record<string, unknown>): boolean {
-  return Object.entries(filter).every(([field, wanted]) => {
-    const operators = Object.entries((wanted ?? {}) as object).filter(([name]) => name.startsWith('$'));
-    if (typeof wanted !== 'object' || operators.length === 0) return isEqual(value[field], wanted);
+  return Object.entries(filter).every(([field, condition]) => {
+    const operators = Object.entries((condition ?? {}) as object).filter(([name]) => name.startsWith('$'));
+    if (typeof condition !== 'object' || operators.length === 0) return isEqual(value[field], condition);
     return operators.every(([name, operand]) => COMPARE[name]?.(value[field], operand) ?? false);
   });
 }
@@ -154,11 +154,11 @@ function isEqual(a: unknown, b: unknown): boolean {
 
 /** Ranks items by the share of the query's words that they contain, best first. */
 function ranked(items: readonly Item[], query: string): SearchItem[] {
-  const wanted = new Set(splitWords(query));
+  const queryWords = new Set(splitWords(query));
   return items
     .map((item) => {
       const has = new Set(splitWords(JSON.stringify(item.value)));
-      const score = [...wanted].filter((word) => has.has(word)).length / Math.max(1, wanted.size);
+      const score = [...queryWords].filter((word) => has.has(word)).length / Math.max(1, queryWords.size);
       return { ...item, score };
     })
     .sort((a, b) => b.score - a.score);

@@ -16,7 +16,7 @@ chai.use(JestExtend).use(JestChaiExpect).use(JestAsymmetricMatchers);
 provideJestGlobals(Object.assign(chai.expect, { soft: chai.expect }));
 
 let scene: Scene;
-let made = 0;
+let spaces = 0;
 before(async () => {
   scene = await startScene();
 });
@@ -27,7 +27,7 @@ for (const way of ['embedded', 'over HTTP'] as const) {
     checkpointerName: `contextrelay/langgraph, ${way}`,
     createCheckpointer() {
       const relay = way === 'embedded' ? embedded(scene.server) : scene.relay;
-      return new ContextRelaySaver(relay, { space: `checkpoints-${++made}` });
+      return new ContextRelaySaver(relay, { space: `checkpoints-${++spaces}` });
     },
   };
   validate(initializer);

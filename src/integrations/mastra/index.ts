@@ -20,7 +20,7 @@ export interface ContextRelayTools {
 }
 
 export function contextRelayTools(relay: ContextRelay, options: RelayToolOptions = {}): ContextRelayTools {
-  const made = relayTools(relay, options).map(({ name, description, schema, run }) => [
+  const tools = relayTools(relay, options).map(({ name, description, schema, run }) => [
     name,
     createTool({
       id: name,
@@ -29,7 +29,7 @@ export function contextRelayTools(relay: ContextRelay, options: RelayToolOptions
       execute: (input: unknown, context) => run(input, { signal: context?.abortSignal }),
     }),
   ]);
-  return Object.fromEntries(made);
+  return Object.fromEntries(tools);
 }
 
 type LargeResultProcessor = Processor<'contextrelay-large-results'> &

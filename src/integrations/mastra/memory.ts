@@ -124,10 +124,10 @@ class MemoryFiles {
       for (const row of (db[kind] as Map<string, Row>).values()) {
         const path = await pathOf(kind, row);
         const text = JSON.stringify(row);
-        const known = before.get(path);
+        const stored = before.get(path);
         gone.delete(path);
-        if (known?.text === text) continue;
-        const condition = known ? { ifMatch: known.etag } : { ifAbsent: true };
+        if (stored?.text === text) continue;
+        const condition = stored ? { ifMatch: stored.etag } : { ifAbsent: true };
         await this.#files.put(path, text, { contentType: 'application/json', keep: 0, ...condition });
       }
     }

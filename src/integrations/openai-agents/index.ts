@@ -61,9 +61,9 @@ function swapItems(items: readonly AgentInputItem[], results: LargeResults): Pro
 
 /** Replaces large texts in a tool result. Images and files stay. */
 async function swapped({ name, output }: ResultItem, results: LargeResults): Promise<ResultItem['output']> {
-  if (typeof output === 'string') return results.shown(output, name);
-  if (Array.isArray(output)) return [...(await results.shownBlocks(output, name))];
-  return output.type === 'text' ? { ...output, text: await results.shown(output.text, name) } : output;
+  if (typeof output === 'string') return results.replaceText(output, name);
+  if (Array.isArray(output)) return [...(await results.replaceBlocks(output, name))];
+  return output.type === 'text' ? { ...output, text: await results.replaceText(output.text, name) } : output;
 }
 
 export interface ContextRelaySessionOptions {

@@ -103,10 +103,10 @@ test('a conversation continues in another process with the same session', async 
   const session = new ContextRelaySession(embedded(scene.server), { sessionId });
   const again = turn('Ada.');
   await runner().run(again, 'Who am I?', { session });
-  const asked = JSON.stringify((again.model as ScriptedModel).lastCall!.request.input);
+  const lastInput = JSON.stringify((again.model as ScriptedModel).lastCall!.request.input);
   assert.ok(
-    asked.includes('I am Ada.') && asked.includes('Hello Ada.') && asked.includes('Who am I?'),
-    asked,
+    lastInput.includes('I am Ada.') && lastInput.includes('Hello Ada.') && lastInput.includes('Who am I?'),
+    lastInput,
   );
   const items = await session.getItems();
   assert.equal(items.length, 4);
