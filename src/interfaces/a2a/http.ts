@@ -230,8 +230,8 @@ function route(method: string, path: string, rpc: string, o: { body?: true; stat
 async function restResponse(call: Call, rest: string): Promise<Response> {
   const { c, onError } = call;
   const matching = ROUTES.filter(({ path }) => path.test(rest));
-  const found = matching.find(({ method }) => method === c.req.method);
-  if (!found) {
+  const endpoint = matching.find(({ method }) => method === c.req.method);
+  if (!endpoint) {
     const [method, path] = [c.req.method, c.req.path.slice(0, 200)];
     if (matching.length === 0) throw new RelayError('no_route', { method, path });
     const allowed = matching.map((route) => route.method).join(', ');
@@ -254,21 +254,21 @@ async function restResponse(call: Call, rest: string): Promise<Response> {
   const failure = (error: unknown) => toRestErrorBody(error, statusOf(error));
   try {
     validateVersion(context.requestedVersion, await agent.getAgentCard(), 'HTTP+JSON');
-    const fields = found.body ? await jsonBody(call) : queryParams(c.req.query());
+    const fields = endpoint.body ? await jsonBody(call) : queryParams(c.req.query());
     // Use a path parameter that cannot be decoded as it is. No task has such an id, so the answer is "not
     // found".
-    const pathParams = Object.entries(found.path.exec(rest)!.groups ?? {}).map(([name, text]) => [
+    const pathParams = Object.entries(endpoint.path.exec(rest)!.groups ?? {}).map(([name, text]) => [
       name,
       percentDecoded(text) ?? text,
     ]);
     const params = { ...fields, ...Object.fromEntries(pathParams) };
-    const rpcRequest = { jsonrpc: '2.0', id: null, method: found.rpc, params };
+    const rpcRequest = { jsonrpc: '2.0', id: null, method: endpoint.rpc, params };
     const answer = await new JsonRpcTransportHandler(agent).handle(rpcRequest, context);
     if (Symbol.asyncIterator in answer) return await streamEvents(results(answer), failure);
     if ('error' in answer)
-      throw thrown ?? new RequestMalformedError(`The request is not a valid ${found.rpc} request.`);
-    if (found.rpc === 'ListTasks') leaveOutEmptyArtifacts(answer.result as ListTasksResponse);
-    return answered(answer.result, found.status ?? 200);
+      throw thrown ?? new RequestMalformedError(`The request is not a valid ${endpoint.rpc} request.`);
+    if (endpoint.rpc === 'ListTasks') leaveOutEmptyArtifacts(answer.result as ListTasksResponse);
+    return answered(answer.result, endpoint.status ?? 200);
   } catch (error) {
     return answered(failure(error), statusOf(error));
   }

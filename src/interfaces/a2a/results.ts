@@ -98,17 +98,17 @@ async function recordAnswer(record: TaskRecord, text: string, relay: Relay): Pro
     const stored = await store(part, mime);
     return stored ? { pointer: stored.id, size: stored.size, name: part.filename, mime } : { part: json };
   };
-  const said: PartRecord[] = [];
-  for (const part of answer.messageParts) said.push(await storePart(part));
-  const made: AnsweredArtifact[] = [];
+  const messageParts: PartRecord[] = [];
+  for (const part of answer.messageParts) messageParts.push(await storePart(part));
+  const storedArtifacts: AnsweredArtifact[] = [];
   for (const artifact of answer.artifacts)
-    made.push(await storeArtifact(record, artifact, made.length, storePart, relay));
-  const refs = made.map(({ ref }) => ref);
+    storedArtifacts.push(await storeArtifact(record, artifact, storedArtifacts.length, storePart, relay));
+  const refs = storedArtifacts.map(({ ref }) => ref);
   await relay.threads.record(threadOf(record), `a2a.task.${state}`, { task_id: record.id, refs, state });
   return {
     state,
-    ...(said.length > 0 ? { said } : {}),
-    artifacts: [...(record.artifacts ?? []), ...made].slice(-A2A_ARTIFACTS),
+    ...(messageParts.length > 0 ? { said: messageParts } : {}),
+    artifacts: [...(record.artifacts ?? []), ...storedArtifacts].slice(-A2A_ARTIFACTS),
     ...(direct && record.turn === undefined ? { direct } : {}),
   };
 }

@@ -143,16 +143,16 @@ export function threadOf({ context_id, thread_id = context_id }: TaskRecord): st
 export function nextStep(before: TaskRecord, next: TaskRecord): TaskRecord {
   const { state, at, note, said, turn, steps = [], artifacts = [] } = before;
   if (next.state === state && next.at === at) return next;
-  const words = { ...(note === undefined ? {} : { note }), ...(said ? { said } : {}) };
-  const step = { state, at, ...words, ...(turn === undefined ? {} : { turn }), made: artifacts.length };
+  const noteFields = { ...(note === undefined ? {} : { note }), ...(said ? { said } : {}) };
+  const step = { state, at, ...noteFields, ...(turn === undefined ? {} : { turn }), made: artifacts.length };
   return { ...next, steps: [...steps, step].slice(-A2A_STEPS) };
 }
 
 /** Yields the task in each state after `last`, ending with the current one. */
 export function* stepsSince(last: StateAt, record: TaskRecord): Generator<TaskRecord> {
   const { steps = [] } = record;
-  const known = stepIn(record, last);
-  for (const step of known < 0 ? [] : steps.slice(known + 1)) yield applyStep(record, step);
+  const index = stepIn(record, last);
+  for (const step of index < 0 ? [] : steps.slice(index + 1)) yield applyStep(record, step);
   if (record.state !== last.state || record.at !== last.at) yield record;
 }
 
@@ -166,9 +166,9 @@ function stepIn({ steps = [] }: TaskRecord, last: StateAt): number {
   return steps.findLastIndex(({ state, at }) => state === last.state && at === last.at);
 }
 
-function applyStep(record: TaskRecord, { made, ...step }: Step): TaskRecord {
+function applyStep(record: TaskRecord, { made: artifactCount, ...step }: Step): TaskRecord {
   const { artifact: _artifact, artifacts = [], note: _note, said: _said, turn: _turn, ...same } = record;
-  return { ...same, ...step, artifacts: artifacts.slice(0, made) };
+  return { ...same, ...step, artifacts: artifacts.slice(0, artifactCount) };
 }
 
 function statusOf(record: TaskRecord, base: string): NonNullable<Task['status']> {
@@ -177,7 +177,7 @@ function statusOf(record: TaskRecord, base: string): NonNullable<Task['status']>
 
 function artifactsOf(record: TaskRecord, base: string): Task['artifacts'] {
   const { artifact, artifacts = [] } = record;
-  const made = artifacts.map(({ ref, name, description, parts }) => ({
+  const results = artifacts.map(({ ref, name, description, parts }) => ({
     artifactId: ref,
     name,
     description,
@@ -185,7 +185,7 @@ function artifactsOf(record: TaskRecord, base: string): Task['artifacts'] {
     metadata: undefined,
     extensions: [],
   }));
-  if (!artifact) return made;
+  if (!artifact) return results;
   const { ref, name, mime, size, text, pointer } = artifact;
   const part =
     text === undefined
@@ -199,7 +199,7 @@ function artifactsOf(record: TaskRecord, base: string): Task['artifacts'] {
     metadata: undefined,
     extensions: [],
   };
-  return [...made, whole];
+  return [...results, whole];
 }
 
 function toPart(stored: PartRecord, base: string): Part {
@@ -210,13 +210,13 @@ function toPart(stored: PartRecord, base: string): Part {
 
 export function toTask(record: TaskRecord, base: string): Task {
   const { id: taskId, context_id: contextId } = record;
-  const said = [record.message, ...(record.history ?? [])];
+  const messages = [record.message, ...(record.history ?? [])];
   return {
     id: taskId,
     contextId,
     status: statusOf(record, base),
     artifacts: artifactsOf(record, base),
-    history: said.map((message) => ({ ...Message.fromJSON(message), taskId, contextId })),
+    history: messages.map((message) => ({ ...Message.fromJSON(message), taskId, contextId })),
     metadata: { agent: record.agent },
   };
 }
@@ -227,9 +227,9 @@ export function toTask(record: TaskRecord, base: string): Task {
  */
 export function* changes(record: TaskRecord, base: string, before?: TaskRecord): Generator<StreamResponse> {
   const about = { taskId: record.id, contextId: record.context_id, metadata: undefined };
-  const known = new Set(before ? artifactsOf(before, base).map(({ artifactId }) => artifactId) : []);
+  const sentIds = new Set(before ? artifactsOf(before, base).map(({ artifactId }) => artifactId) : []);
   for (const artifact of artifactsOf(record, base)) {
-    if (known.has(artifact.artifactId)) continue;
+    if (sentIds.has(artifact.artifactId)) continue;
     const value = { ...about, artifact, append: false, lastChunk: true };
     yield { payload: { $case: 'artifactUpdate', value } };
   }
@@ -238,14 +238,14 @@ export function* changes(record: TaskRecord, base: string, before?: TaskRecord):
 
 /** Returns the message of the agent that explains the state, or undefined if there is none. */
 export function agentMessage(record: TaskRecord, base: string): Message | undefined {
-  const { note, said } = record;
-  if (said === undefined && note === undefined) return undefined;
+  const { note, said: parts } = record;
+  if (parts === undefined && note === undefined) return undefined;
   return {
     messageId: `${turnOf(record)}-${record.state}`,
     contextId: record.context_id,
     taskId: record.direct ? '' : record.id,
     role: Role.ROLE_AGENT,
-    parts: said ? said.map((part) => toPart(part, base)) : [textPart(note!)],
+    parts: parts ? parts.map((part) => toPart(part, base)) : [textPart(note!)],
     metadata: undefined,
     extensions: [],
     referenceTaskIds: [],

@@ -669,7 +669,7 @@ export interface Settings {
    * Sets an option in config.json and keeps the rest of the file. Several words form a list. A single word is
    * read as JSON, text or a list of one item, depending on the option. Null removes the option.
    */
-  set(name: string, words: readonly string[] | null): Promise<ChangedSetting>;
+  set(name: string, values: readonly string[] | null): Promise<ChangedSetting>;
   /** Returns all problems of the options, including problems that only a server would notice. */
   check(): Promise<SettingProblem[]>;
 }

@@ -131,16 +131,16 @@ export function parseMost(flags: { count?: string; all?: boolean }, standard: nu
 }
 
 /**
- * Returns the value of a flag if it is one of `words`, and undefined if the flag is missing. Otherwise
+ * Returns the value of a flag if it is one of `allowed`, and undefined if the flag is missing. Otherwise
  * throws.
  */
 export function oneOf<const T extends string>(
   flag: string,
   value: string | undefined,
-  words: readonly T[],
+  allowed: readonly T[],
 ): T | undefined {
-  if (value === undefined || words.includes(value as T)) return value as T | undefined;
-  throw badUsage(`${flag} does not accept "${value}".`, `Use one of: ${words.join(', ')}.`);
+  if (value === undefined || allowed.includes(value as T)) return value as T | undefined;
+  throw badUsage(`${flag} does not accept "${value}".`, `Use one of: ${allowed.join(', ')}.`);
 }
 
 /** Parses JSON that the user typed. `wrong` creates the error for invalid JSON. */

@@ -336,14 +336,14 @@ export async function openPointer({ io, args, open }: Invocation) {
  * `-`, reads the pointer from standard input: `relay push f | relay pull -`.
  */
 export async function pointerArgument(io: Io, word: string): Promise<string> {
-  const given = (word === '-' ? await firstLine(io) : word).trim();
-  const text = /^\d+$/.test(given) ? `relay:${given}` : given;
+  const pointer = (word === '-' ? await firstLine(io) : word).trim();
+  const text = /^\d+$/.test(pointer) ? `relay:${pointer}` : pointer;
   parseReadable(text);
   return text;
 }
 
 async function firstLine(io: Io): Promise<string> {
-  const text = await pipedText(io, (given) => /\S\s*\n/.test(given) || given.length > POINTER_CHARS);
+  const text = await pipedText(io, (piped) => /\S\s*\n/.test(piped) || piped.length > POINTER_CHARS);
   const line = text.trim().split('\n')[0]!.slice(0, POINTER_CHARS);
   if (line) return line;
   throw badUsage('Standard input contains no pointer.', 'Use: relay push FILE | relay pull -');

@@ -38,8 +38,8 @@ export async function runCli(
   let failsOpen = false;
   let options: object = {};
   try {
-    const { words, node, tail } = route(argv);
-    const path = ['relay', ...words];
+    const { commandPath, node, tail } = route(argv);
+    const path = ['relay', ...commandPath];
     if (isGroup(node)) {
       const code = groupCalled(path, node, tail, io, makeHost({}).program.version);
       await tellOfGuide(argv, io, makeHost);
@@ -104,13 +104,13 @@ async function tellOfGuide(
  * Finds the command that the first words name. `tail` gets the global flags between these words, then all
  * further words.
  */
-function route(argv: readonly string[]): { words: string[]; node: Node; tail: string[] } {
+function route(argv: readonly string[]): { commandPath: string[]; node: Node; tail: string[] } {
   // `relay help X` shows the help of command X. If X is not a command, the command `help` looks for a guide.
   const [first, second] = argv;
   if (first === 'help' && (second === undefined || Object.hasOwn(ROOT.commands, second)))
     return route([...argv.slice(1), '--help']);
   let node: Node = ROOT;
-  const words: string[] = [];
+  const path: string[] = [];
   const before: string[] = [];
   let at = 0;
   while (isGroup(node) && at < argv.length) {
@@ -124,26 +124,26 @@ function route(argv: readonly string[]): { words: string[]; node: Node; tail: st
     }
     const next: Node | undefined = Object.hasOwn(node.commands, word) ? node.commands[word] : undefined;
     // `relay "summarize this"`: an argument with spaces is a prompt, not a command.
-    if (!next && words.length === 0 && /\S\s+\S/.test(word))
-      return { words: ['run'], node: ROOT.commands.run!, tail: [...before, ...argv.slice(at)] };
-    if (!next) throw unknownCommand(words, word, node);
+    if (!next && path.length === 0 && /\S\s+\S/.test(word))
+      return { commandPath: ['run'], node: ROOT.commands.run!, tail: [...before, ...argv.slice(at)] };
+    if (!next) throw unknownCommand(path, word, node);
     node = next;
-    words.push(word);
+    path.push(word);
     at++;
   }
-  return { words, node, tail: [...before, ...argv.slice(at)] };
+  return { commandPath: path, node, tail: [...before, ...argv.slice(at)] };
 }
 
-function unknownCommand(words: string[], word: string, group: Group): RelayError {
+function unknownCommand(path: string[], word: string, group: Group): RelayError {
   const near = suggest(word, Object.keys(group.commands), COMMANDS_KNOWN_AS);
-  const name = [...words, word].join(' ');
+  const name = [...path, word].join(' ');
   // The word may be a prompt, so the hint also says how to ask a model.
-  const prompt = words.length === 0 ? ` To ask a model: relay run ${JSON.stringify(word)}` : '';
+  const prompt = path.length === 0 ? ` To ask a model: relay run ${JSON.stringify(word)}` : '';
   return badUsage(
     `There is no command "relay ${name}".`,
     near
-      ? `Did you mean: relay ${[...words, near].join(' ')}?`
-      : `See ${['relay', ...words].join(' ')} --help.${prompt}`,
+      ? `Did you mean: relay ${[...path, near].join(' ')}?`
+      : `See ${['relay', ...path].join(' ')} --help.${prompt}`,
   );
 }
 
@@ -167,8 +167,8 @@ function groupCalled(path: string[], group: Group, tail: string[], io: Io, versi
 
 function parse(path: string[], command: Command, tail: string[]) {
   const end = tail.indexOf('--');
-  const words = end < 0 ? tail : tail.slice(0, end);
-  const { values, args } = readFlags(path, { ...GLOBAL_FLAGS, ...command.flags }, words);
+  const argv = end < 0 ? tail : tail.slice(0, end);
+  const { values, args } = readFlags(path, { ...GLOBAL_FLAGS, ...command.flags }, argv);
   return { flags: values as FlagValues<Flags>, args, rest: end < 0 ? [] : tail.slice(end + 1) };
 }
 
@@ -176,10 +176,10 @@ function parse(path: string[], command: Command, tail: string[]) {
  * Splits words into options and arguments. `parseArgs` of `node:util` would do, but takes 3 ms to load on
  * Bun. A value in a word of its own must not start with a dash, except `-` and negative numbers.
  */
-function readFlags(path: string[], flags: Flags, words: readonly string[]) {
+function readFlags(path: string[], flags: Flags, argv: readonly string[]) {
   const values: { [name: string]: string | true | string[] } = {};
   const args: string[] = [];
-  const left = [...words].reverse();
+  const left = [...argv].reverse();
   for (let word = left.pop(); word !== undefined; word = left.pop()) {
     if (word === '-' || !word.startsWith('-')) {
       args.push(word);
@@ -187,14 +187,14 @@ function readFlags(path: string[], flags: Flags, words: readonly string[]) {
     }
     const long = word.startsWith('--');
     const at = long && word.includes('=') ? word.indexOf('=') : long ? word.length : 2;
-    const given = word.slice(0, at);
+    const option = word.slice(0, at);
     const inline = at < word.length ? word.slice(long ? at + 1 : at) : undefined;
-    const name = long ? given.slice(2) : Object.keys(flags).find((each) => flags[each]!.short === given[1]);
+    const name = long ? option.slice(2) : Object.keys(flags).find((each) => flags[each]!.short === option[1]);
     const flag = name !== undefined && Object.hasOwn(flags, name) ? flags[name] : undefined;
     const see = `See ${path.join(' ')} --help.`;
     if (name === undefined || flag === undefined) {
-      const near = suggest(given.replace(/^-+/, ''), Object.keys(flags), OPTIONS_KNOWN_AS);
-      throw badUsage(`${path.join(' ')} has no option ${given}.`, near ? `Did you mean: --${near}?` : see);
+      const near = suggest(option.replace(/^-+/, ''), Object.keys(flags), OPTIONS_KNOWN_AS);
+      throw badUsage(`${path.join(' ')} has no option ${option}.`, near ? `Did you mean: --${near}?` : see);
     }
     if (flag.value === undefined) {
       if (inline !== undefined && long) throw badUsage(`--${name} takes no value.`, see);

@@ -26,9 +26,9 @@ test('an event is one line with time, number, type, details and author', () => {
 });
 
 test('foreign text in an event cannot move the cursor or break the line', () => {
-  const told = line('thread.created', { version: 1, name: 'a\u001b[2Jb\nc\u202ed', by: 'x\r\ny' });
+  const output = line('thread.created', { version: 1, name: 'a\u001b[2Jb\nc\u202ed', by: 'x\r\ny' });
   assert.equal(
-    told,
+    output,
     '2026-01-01T00:00:00.000Z #7 thread.created  v1 · a\\u001b[2Jb c\\u202ed  by x\\u000d y',
   );
 });
@@ -73,8 +73,8 @@ test('the newest events are read from the end, oldest first', async () => {
 
 test('the log is read back until enough matching events are found', async () => {
   const { threads, reads } = threadOf(1000, 1000);
-  const wanted = ({ type }: ThreadEvent) => type === 'state.patch.applied';
-  const found = await newestEvents(threads, 't', { most: 12, wanted });
+  const matches = ({ type }: ThreadEvent) => type === 'state.patch.applied';
+  const found = await newestEvents(threads, 't', { most: 12, matches });
   assert.deepEqual(
     ids(found),
     Array.from({ length: 12 }, (_, i) => 890 + i * 10),

@@ -59,13 +59,13 @@ function opsInBrief(ops: Json | undefined): string {
 }
 
 /**
- * Returns the newest events that match `wanted`, oldest first. Reads the log backwards from its end, so that
- * a long log costs no more than a short one.
+ * Returns the newest events that `matches` accepts, oldest first. Reads the log backwards from its end, so
+ * that a long log costs no more than a short one.
  */
 export async function newestEvents(
   threads: ThreadsApi,
   id: string,
-  o: { readonly most: number; readonly wanted?: (event: ThreadEvent) => boolean },
+  o: { readonly most: number; readonly matches?: (event: ThreadEvent) => boolean },
 ): Promise<ThreadEvent[]> {
   const { event_count } = await threads.get(id);
   const step = Math.min(Math.max(o.most, SMALLEST_STEP), PAGE_ITEMS_MAX);
@@ -78,13 +78,13 @@ export async function newestEvents(
     for await (const event of everyItem('events', read)) {
       if (events.push(event) === end - start) break;
     }
-    found = [...(o.wanted ? events.filter(o.wanted) : events), ...found];
+    found = [...(o.matches ? events.filter(o.matches) : events), ...found];
   }
   return found.slice(Math.max(0, found.length - o.most));
 }
 
 /**
- * Minimum number of events per read. `wanted` may match few of them, so smaller reads would need many
+ * Minimum number of events per read. `matches` may accept few of them, so smaller reads would need many
  * requests.
  */
 const SMALLEST_STEP = 50;

@@ -33,9 +33,9 @@ export function answerRoutes(app: Hono, deps: HttpDeps): void {
       );
     const limit = { bytes: ANSWER_FORM_BYTES, what: 'an answer' };
     const fields = new URLSearchParams(await bodyText(c.req.raw, limit));
-    const given = { answer: fields.get('answer') ?? '', comment: fields.get('comment') ?? '' };
+    const input = { answer: fields.get('answer') ?? '', comment: fields.get('comment') ?? '' };
     try {
-      const { answer } = await deps.core.questions.answerByToken(token, given);
+      const { answer } = await deps.core.questions.answerByToken(token, input);
       return page(
         200,
         `<h1>Thank you</h1><p>Your answer was recorded: <b>${escapeHtml(answer ?? '')}</b></p>`,
@@ -55,9 +55,9 @@ function form(question: AskedQuestion, wrong = ''): string {
   );
   const answer = '<label>Answer <textarea name="answer" rows="4" required></textarea></label>';
   const [text, send] = choices.length > 0 ? ['', inputs.join(' ')] : [answer, '<button>Send</button>'];
-  const asked = `${escapeHtml(asked_by)}${step === null ? '' : ` (step ${escapeHtml(step)})`} asks:`;
+  const heading = `${escapeHtml(asked_by)}${step === null ? '' : ` (step ${escapeHtml(step)})`} asks:`;
   const until = `This form works once, until ${expires_at.slice(0, 16).replace('T', ' ')} UTC.`;
-  return `<h1>${asked}</h1><p class="question">${escapeHtml(question.question)}</p>
+  return `<h1>${heading}</h1><p class="question">${escapeHtml(question.question)}</p>
 ${wrong === '' ? '' : `<p role="alert">${escapeHtml(wrong)}</p>`}
 <form method="post">${text}<label>Comment (optional) <input name="comment" autocomplete="off"></label>
 <p>${send}</p></form><p class="soft">${until}</p>`;

@@ -158,13 +158,13 @@ export function addCorsHeaders(headers: Headers, cors: Record<string, string>): 
 }
 
 export function preflightResponse(request: RequestHead, maxAge = MAX_AGE_S): Response {
-  const wanted = request.header('access-control-request-headers') ?? '';
+  const requestedHeaders = request.header('access-control-request-headers') ?? '';
   return new Response(null, {
     status: 204,
     headers: {
       'Access-Control-Allow-Methods': METHODS,
       // Repeat the requested names: `*` would not include Authorization.
-      'Access-Control-Allow-Headers': /^[\w\-, ]{0,1000}$/.test(wanted) ? wanted : '',
+      'Access-Control-Allow-Headers': /^[\w\-, ]{0,1000}$/.test(requestedHeaders) ? requestedHeaders : '',
       'Access-Control-Max-Age': String(maxAge),
     },
   });

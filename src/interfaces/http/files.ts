@@ -120,10 +120,11 @@ async function contentResponse(
   let at = version;
   if (header('range') || header('if-none-match')) {
     const file = await relay.files.info(space, path, { version });
-    const wanted = requestedRange(header, `"${file.etag}"`, file.size);
-    if (wanted === 'unchanged') return bytesResponse(null, 304, contentHeaders(file.text, `"${file.etag}"`));
+    const requested = requestedRange(header, `"${file.etag}"`, file.size);
+    if (requested === 'unchanged')
+      return bytesResponse(null, 304, contentHeaders(file.text, `"${file.etag}"`));
     // The range is valid only for this version, so read it even if a newer one exists meanwhile.
-    if (wanted) [range, at] = [wanted, file.version];
+    if (requested) [range, at] = [requested, file.version];
   }
   const { file, body } = await relay.files.get(space, path, { version: at, range });
   if (!range) return bytesResponse(body, 200, fileHeaders(file));

@@ -90,9 +90,9 @@ function partReader(source: ReadableStream<Uint8Array>, boundary: string) {
   let buffer: Uint8Array = encodeUtf8('\r\n');
   let ended = false;
   const take = (length: number) => {
-    const taken = buffer.slice(0, length);
+    const chunk = buffer.slice(0, length);
     buffer = buffer.subarray(length);
-    return taken;
+    return chunk;
   };
   const readMore = async () => {
     if (ended) throw formError('it is incomplete');

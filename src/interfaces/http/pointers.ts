@@ -92,9 +92,9 @@ async function rawResponse(notes: RequestNotes, relay: Relay, id: string, o: Pul
   let range: Range | null = null;
   if (header('range') || header('if-none-match')) {
     const { sha256, text, size } = asPeeked(await relay.pointers.peek(id));
-    const wanted = requestedRange(header, `"${sha256}"`, size);
-    if (wanted === 'unchanged') return bytesResponse(null, 304, rawHeaders(sha256, text));
-    range = wanted;
+    const requested = requestedRange(header, `"${sha256}"`, size);
+    if (requested === 'unchanged') return bytesResponse(null, 304, rawHeaders(sha256, text));
+    range = requested;
   }
   const { about, body, range: served } = await relay.pointers.pull(id, range ? { ...o, range } : o);
   if (!served) return new Response(body as BodyInit, { headers: wholeHeaders(about) });

@@ -24,45 +24,45 @@ export async function pullWithinBudget(
 ): Promise<Answer> {
   const { client, context, signal } = call;
   const encrypted = url.includes('#key=');
-  const found = await client.inspect(url, { signal });
-  if (found.text === false && !encrypted) throw await notText(url, found, call);
+  const info = await client.inspect(url, { signal });
+  if (info.text === false && !encrypted) throw await notText(url, info, call);
   // A token has at least one byte, so a payload with no more bytes than the budget has tokens fits.
-  const size = found.size ?? Number.POSITIVE_INFINITY;
+  const size = info.size ?? Number.POSITIVE_INFINITY;
   const plain = encrypted ? Math.floor((size * 3) / 4) : size;
   if (plain <= context.budget) return { text: await client.pull(url, undefined, { signal }) };
-  if (!encrypted && found.size !== null) {
+  if (!encrypted && info.size !== null) {
     const cost = await client.cost(url, undefined, { signal });
-    const fits = cost.tokens <= context.budget && (context.local || found.size <= MCP_ANSWER_BYTES);
+    const fits = cost.tokens <= context.budget && (context.local || info.size <= MCP_ANSWER_BYTES);
     if (fits) return { text: await client.pull(url, undefined, { signal }) };
-    if (found.max_pulls !== null) return tooLarge(found, cost, null, call);
+    if (info.max_pulls !== null) return tooLarge(info, cost, null, call);
     if (show === 'beginning')
-      return tooLarge(found, cost, beginningOf(await readStart(url, call), found), call);
+      return tooLarge(info, cost, beginningOf(await readStart(url, call), info), call);
     const body = await client.pullBytes(url, { signal });
-    return tooLarge(found, cost, excerptOf(body, context), call);
+    return tooLarge(info, cost, excerptOf(body, context), call);
   }
   // The payload is encrypted or of unknown size. If its pulls are limited, count its tokens with `cost`,
   // which uses up no pull.
-  if (found.max_pulls !== null) {
+  if (info.max_pulls !== null) {
     const cost = await client.cost(url, undefined, { signal });
-    if (cost.tokens > context.budget) return tooLarge(found, cost, null, call);
+    if (cost.tokens > context.budget) return tooLarge(info, cost, null, call);
     return { text: await client.pull(url, undefined, { signal }) };
   }
   const text = await client.pull(url, undefined, { signal });
   const cost = await context.texts.count(text);
   if (cost.tokens <= context.budget) return { text };
   const body = new TextEncoder().encode(show === 'beginning' ? text.slice(0, PREVIEW_BYTES) : text);
-  const sized = { ...found, size: found.size ?? text.length };
-  const shown = show === 'beginning' ? beginningOf(body, sized) : excerptOf(body, context);
-  return tooLarge(sized, cost, shown, call);
+  const sized = { ...info, size: info.size ?? text.length };
+  const excerpt = show === 'beginning' ? beginningOf(body, sized) : excerptOf(body, context);
+  return tooLarge(sized, cost, excerpt, call);
 }
 
 /** Returns a part of a payload, cut to the token budget. */
 export async function partWithinBudget(url: string, part: PartRequest, call: PullCall): Promise<Answer> {
-  const taken = await call.client.pullPart(url, part, { signal: call.signal });
+  const pulled = await call.client.pullPart(url, part, { signal: call.signal });
   // A search without a match has no text. Return how much was searched.
-  if (taken.text === '') return { text: taken.about };
-  const text = await cutToBudget(taken.text, call.context);
-  return { text: taken.truncated ? `${text}\n[${taken.about}]` : text };
+  if (pulled.text === '') return { text: pulled.about };
+  const text = await cutToBudget(pulled.text, call.context);
+  return { text: pulled.truncated ? `${text}\n[${pulled.about}]` : text };
 }
 
 /** Cuts a text to the token budget, at a line end if possible, and appends a note. */
@@ -73,8 +73,8 @@ export async function cutToBudget(text: string, context: ToolContext): Promise<s
   if (tokens <= context.budget) return text;
   const chars = Math.floor((text.length * context.budget) / tokens);
   const line = text.lastIndexOf('\n', chars);
-  const kept = text.slice(0, line > chars / 2 ? line : chars);
-  return `${kept}\n[cut: this part has ${formatNumber(tokens)} tokens, the budget is ${formatNumber(context.budget)}; request a smaller part]`;
+  const beginning = text.slice(0, line > chars / 2 ? line : chars);
+  return `${beginning}\n[cut: this part has ${formatNumber(tokens)} tokens, the budget is ${formatNumber(context.budget)}; request a smaller part]`;
 }
 
 /** Throws `too_large` if an answer over HTTP would be too large. */
@@ -104,7 +104,7 @@ async function excerptOf(body: Uint8Array, { texts }: ToolContext): Promise<Show
 }
 
 async function tooLarge(
-  found: Inspected,
+  info: Inspected,
   cost: { readonly tokens: number; readonly tokenizer: string; readonly estimated: boolean } | null,
   showing: Promise<ShownPart> | null,
   { context }: PullCall,
@@ -113,16 +113,16 @@ async function tooLarge(
     ? `${cost.estimated ? 'about ' : ''}${formatNumber(cost.tokens)} tokens (${cost.tokenizer})`
     : 'not counted';
   const lines = [
-    `Not pulled: ${formatNumber(found.size ?? 0)} bytes, ${price}; the budget is ${formatNumber(context.budget)} tokens.`,
+    `Not pulled: ${formatNumber(info.size ?? 0)} bytes, ${price}; the budget is ${formatNumber(context.budget)} tokens.`,
   ];
   if (showing) {
     const { what, text } = await showing;
-    const at = found.created_at === null ? context.env.now() : Date.parse(found.created_at);
-    const source = { what, by: found.from ?? '', at };
+    const at = info.created_at === null ? context.env.now() : Date.parse(info.created_at);
+    const source = { what, by: info.from ?? '', at };
     lines.push(await frame(text, source, context.env.now(), context.frameSecret));
   } else lines.push('Its number of pulls is limited, so no preview was read.');
   lines.push(PULL_A_PART);
-  return { text: lines.join('\n'), links: [pointerLink(found.id)] };
+  return { text: lines.join('\n'), links: [pointerLink(info.id)] };
 }
 
 async function notText(url: string, found: Inspected, call: PullCall): Promise<RelayError> {

@@ -40,8 +40,8 @@ export function mcpOverHttp(o: McpHttpOptions): McpOverHttp {
   });
   return async (original, by) => {
     const context = createContext(by, o);
-    const wanted = new URL(original.url).searchParams.get('tools');
-    const tools = wanted === null ? null : readToolChoice(wanted);
+    const toolsParam = new URL(original.url).searchParams.get('tools');
+    const tools = toolsParam === null ? null : readToolChoice(toolsParam);
     const { request, message } = await readMessage(original, o.messageBytes);
     if (isMethod(message, 'subscriptions/listen') && streams.size >= MCP_STREAMS)
       throw new RelayError('busy', { what: 'too many change streams are open' });

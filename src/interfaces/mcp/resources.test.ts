@@ -8,9 +8,9 @@ import { makeMcpServer } from './server.ts';
 import type { RelayAccess, ToolContext } from './tool.ts';
 
 test('reading a resource stops when the client cancels the request', async () => {
-  const asked = Promise.withResolvers<AbortSignal>();
+  const inspected = Promise.withResolvers<AbortSignal>();
   const inspect = (_url: string, { signal }: { signal: AbortSignal }) => {
-    asked.resolve(signal);
+    inspected.resolve(signal);
     return new Promise(() => {});
   };
   const access = { client: { inspect }, resolve: async (url: string) => url } as unknown as RelayAccess;
@@ -42,7 +42,7 @@ test('reading a resource stops when the client cancels the request', async () =>
   const stop = new AbortController();
   const reading = client.readResource({ uri: 'relay://pointer/some-id' }, { signal: stop.signal });
   reading.catch(() => {});
-  const signal = await asked.promise;
+  const signal = await inspected.promise;
   stop.abort();
   if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve));
   await assert.rejects(reading);

@@ -109,20 +109,20 @@ async function readPointer(
 ): Promise<ReadResourceResult> {
   const open = await openFor(context, pointers.pull);
   const url = await open.resolve(id);
-  const found = await open.client.inspect(url, { signal });
-  if (found.text !== false) {
+  const info = await open.client.inspect(url, { signal });
+  if (info.text !== false) {
     const { text } = await pullWithinBudget(url, { ...open, context, signal });
-    return { contents: [{ uri, mimeType: found.content_type ?? 'text/plain', text }] };
+    return { contents: [{ uri, mimeType: info.content_type ?? 'text/plain', text }] };
   }
-  if ((found.size ?? 0) > BLOB_BYTES) {
+  if ((info.size ?? 0) > BLOB_BYTES) {
     throw tooLarge(
       'a binary resource',
       BLOB_BYTES,
-      `It has ${formatNumber(found.size ?? 0)} bytes. Save it: relay pull ${id} --out FILE`,
+      `It has ${formatNumber(info.size ?? 0)} bytes. Save it: relay pull ${id} --out FILE`,
     );
   }
   const blob = toBase64(await open.client.pullBytes(url, { signal }));
-  return { contents: [{ uri, mimeType: found.content_type ?? 'application/octet-stream', blob }] };
+  return { contents: [{ uri, mimeType: info.content_type ?? 'application/octet-stream', blob }] };
 }
 
 async function channelNames(context: ToolContext): Promise<string[]> {
@@ -197,8 +197,8 @@ export type Watches = ReturnType<typeof createWatches>;
  */
 export function subscribedUris(message: unknown): string[] {
   if (!isMethod(message, 'subscriptions/listen')) return [];
-  const wanted = isJsonObject(message.params) ? message.params.notifications : null;
-  const uris = isJsonObject(wanted) ? wanted.resourceSubscriptions : null;
+  const notifications = isJsonObject(message.params) ? message.params.notifications : null;
+  const uris = isJsonObject(notifications) ? notifications.resourceSubscriptions : null;
   return Array.isArray(uris) ? uris.filter((uri) => typeof uri === 'string').slice(0, MCP_WATCHED) : [];
 }
 

@@ -194,10 +194,10 @@ function toResult({ text, links = [], failed }: Answer): CallToolResult {
 
 /** Returns the message and the hint of an error. Over HTTP, details of unexpected errors are hidden. */
 function reason(error: unknown, tool: Tool, context: ToolContext): string {
-  const known = toRelayError(error, context.replaced);
+  const relayError = toRelayError(error, context.replaced);
   const { typed = (text) => text } = context;
-  const hint = tool.hints?.[known.code] ?? typed(known.hintFor('mcp'));
-  if (known.code !== 'internal') return `${known.message} ${hint}`;
+  const hint = tool.hints?.[relayError.code] ?? typed(relayError.hintFor('mcp'));
+  if (relayError.code !== 'internal') return `${relayError.message} ${hint}`;
   if (!context.local) return 'The relay failed. See its log.';
   return error instanceof Error ? error.message : String(error);
 }

@@ -39,8 +39,8 @@ export interface ToolChoice {
 }
 
 /** Returns the tools that the client wants and that the caller may use in this context. */
-export function toolsFor(context: ToolContext, wanted: ToolChoice | null): Tool[] {
-  const { names, groups } = wanted ?? { names: [], groups: [] };
+export function toolsFor(context: ToolContext, choice: ToolChoice | null): Tool[] {
+  const { names, groups } = choice ?? { names: [], groups: [] };
   const grouped = Object.entries(TOOL_GROUPS).flatMap(([group, tools]) =>
     tools.filter(({ name }) => groups.includes(group) || names.includes(name)),
   );
@@ -53,8 +53,8 @@ export function toolsFor(context: ToolContext, wanted: ToolChoice | null): Tool[
 }
 
 /** Returns whether the server offers resources. Over stdio the client must ask for them. */
-export function offersResources(context: ToolContext, wanted: ToolChoice | null): boolean {
-  return !context.local || (wanted?.groups.includes('resources') ?? false);
+export function offersResources(context: ToolContext, choice: ToolChoice | null): boolean {
+  return !context.local || (choice?.groups.includes('resources') ?? false);
 }
 
 /**
@@ -62,14 +62,14 @@ export function offersResources(context: ToolContext, wanted: ToolChoice | null)
  * single tools, which replace them.
  */
 export function readToolChoice(text: string): ToolChoice {
-  const words = text.split(/[\s,]+/).filter(Boolean);
-  const known = [...TOOLS, ...Object.values(TOOL_GROUPS).flat()].map(({ name }) => name);
+  const names = text.split(/[\s,]+/).filter(Boolean);
+  const toolNames = [...TOOLS, ...Object.values(TOOL_GROUPS).flat()].map(({ name }) => name);
   const isGroup = (word: string) => Object.hasOwn(TOOL_GROUPS, word);
-  const unknown = words.find((word) => !isGroup(word) && !known.includes(word));
-  if (unknown === undefined && words.length > 0)
-    return { names: words.filter((word) => !isGroup(word)), groups: words.filter(isGroup) };
+  const unknown = names.find((word) => !isGroup(word) && !toolNames.includes(word));
+  if (unknown === undefined && names.length > 0)
+    return { names: names.filter((word) => !isGroup(word)), groups: names.filter(isGroup) };
   throw new RelayError('bad_usage', {
     what: unknown === undefined ? '--tools is empty.' : `There is no tool or group "${unknown}".`,
-    hint: `The groups are: ${Object.keys(TOOL_GROUPS).join(', ')}. The tools are: ${known.join(', ')}.`,
+    hint: `The groups are: ${Object.keys(TOOL_GROUPS).join(', ')}. The tools are: ${toolNames.join(', ')}.`,
   });
 }

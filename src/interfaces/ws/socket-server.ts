@@ -110,14 +110,14 @@ export class SocketServer {
     const target = parseTarget(request.url ?? '/');
     if (!target) throw new RelayError('no_route', { method: 'GET', path: (request.url ?? '').slice(0, 200) });
     if (this.#stopping) throw new RelayError('busy', { what: 'the relay is stopping' });
-    const known = await this.#caller(request, target).catch(async (error) => {
+    const authenticated = await this.#caller(request, target).catch(async (error) => {
       // Count failed authentications by address in the rate limiter, so that nobody can guess API keys and
       // tickets quickly.
       if (isRelayError(error, 'unauthorized')) await this.#deps.limit(null, request);
       throw error;
     });
-    await this.#deps.limit(known, request);
-    const caller = core.actingAs(known, target.agent);
+    await this.#deps.limit(authenticated, request);
+    const caller = core.actingAs(authenticated, target.agent);
     const { channel, group } = target;
     authorize(caller, channels.subscribe, { name: channel });
     // Find the position first, so that the socket gets every message that is sent after it has opened.

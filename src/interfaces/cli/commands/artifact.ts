@@ -142,8 +142,8 @@ const list = readCommand('listings', {
     );
     const figures = columns(cells, [1, 2]);
     const lines = artifacts.map(({ ref, name, created_at }, i) => {
-      const made = interactive ? `  ${style.dim(moment(created_at))}` : '';
-      return `${style.cyan(ref)}  ${figures[i]}  ${printableLine(name)}${made}`;
+      const createdAt = interactive ? `  ${style.dim(moment(created_at))}` : '';
+      return `${style.cyan(ref)}  ${figures[i]}  ${printableLine(name)}${createdAt}`;
     });
     if (more && interactive)
       lines.push(style.dim(typed('There are older artifacts. List all with: relay artifact list --all')));

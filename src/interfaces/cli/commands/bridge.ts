@@ -167,8 +167,8 @@ runs yet. To wait later, use relay task wait ID.`,
     relay bridge send --file brief.md --to reviewer  # send to one agent and print the task id`,
   async run({ io, args, flags, open }) {
     // Without an argument or a file, read the task from standard input.
-    const given = await textOrFile(io, 'task', args[0], flags.file);
-    const task = given ?? (await readAllText((await openPayload(io, undefined)).body, PAYLOAD_BYTES));
+    const taskText = await textOrFile(io, 'task', args[0], flags.file);
+    const task = taskText ?? (await readAllText((await openPayload(io, undefined)).body, PAYLOAD_BYTES));
     const timeout = parseMilliseconds(flags.timeout, '--timeout') ?? TASK_TIMEOUT_MS;
     const opened = await open();
     const { relay, resolve } = opened;

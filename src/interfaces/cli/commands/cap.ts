@@ -46,14 +46,14 @@ for JSON output.`,
     relay cap invoke retrieval.search --json '{"query":"retry"}' --output json  # print the answer as JSON`,
   async ask(call) {
     const { io, args, flags } = call;
-    const given = (await jsonInput(io, 'cap invoke', { flag: flags.json })) ?? {};
-    if (!isJsonObject(given))
+    const input = (await jsonInput(io, 'cap invoke', { flag: flags.json })) ?? {};
+    if (!isJsonObject(input))
       throw badUsage(
         'The arguments of a capability must be a JSON object.',
         `Use: relay cap invoke ${args[0]} --json '{"query": "…"}'`,
       );
     const { relay, id } = await openThread(call, { use: true });
-    return relay.capabilities.invoke({ capability: args[0]!, thread_id: id, args: given });
+    return relay.capabilities.invoke({ capability: args[0]!, thread_id: id, args: input });
   },
   print({ artifact_ref, cache_hit, preview: { text } }, { interactive, style }) {
     const cached = cache_hit ? style.dim('  from the cache') : '';

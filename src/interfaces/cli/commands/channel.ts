@@ -15,12 +15,13 @@ const inspect = answerCommand({
 
 function describe(detail: ChannelDetail, { style }: Io): string {
   const { messages, first_seq, last_seq, last_at } = detail;
-  const kept = messages > 0 ? `${plural(messages, 'message')}, #${first_seq} to #${last_seq}` : 'none';
+  const keptMessages =
+    messages > 0 ? `${plural(messages, 'message')}, #${first_seq} to #${last_seq}` : 'none';
   const dead = `${plural(detail.dead, 'letter')}: relay channel dead list ${printable(detail.name)}`;
   const lines = [
     rows(style.dim, [
       ['channel', printable(detail.name)],
-      ['kept', kept],
+      ['kept', keptMessages],
       ['last', last_at === null ? 'never' : moment(last_at)],
       ['groups', detail.groups.length === 0 ? 'none' : String(detail.groups.length)],
       ['dead', detail.dead > 0 ? dead : null],

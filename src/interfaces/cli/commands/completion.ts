@@ -48,8 +48,8 @@ export async function commandTree(root: Group): Promise<TreeNode[]> {
       const { flags, usage = '' } = await node.load();
       // A usage line such as `bash|zsh|fish` lists the only possible arguments, so they can be completed.
       // Placeholders such as `[file|-]` and `<url>` cannot.
-      const words = /^[\w-]+(\|[\w-]+)+$/.test(usage) ? usage.split('|') : [];
-      const offers = words.map((name) => ({ name }));
+      const choices = /^[\w-]+(\|[\w-]+)+$/.test(usage) ? usage.split('|') : [];
+      const offers = choices.map((name) => ({ name }));
       nodes.push({ path, offers, flags: { ...GLOBAL_FLAGS, ...flags } });
       return;
     }
@@ -70,9 +70,9 @@ const SHELLS: { readonly [shell: string]: (tree: readonly TreeNode[]) => string 
 
 function bash(tree: readonly TreeNode[]): string {
   const cases = tree.map(({ path, offers, flags }) => {
-    const words = offers.map(({ name }) => name).join(' ');
+    const names = offers.map(({ name }) => name).join(' ');
     const options = Object.keys(flags).map((name) => `--${name}`);
-    return `    ${quote(path)}) words=${quote(words)}; flags=${quote(options.join(' '))} ;;`;
+    return `    ${quote(path)}) words=${quote(names)}; flags=${quote(options.join(' '))} ;;`;
   });
   return `# bash completion for relay; load it with: source <(relay completion bash)
 _relay() {
@@ -118,9 +118,9 @@ function followWord(tree: readonly TreeNode[], path: string): string {
 
 function zsh(tree: readonly TreeNode[]): string {
   const cases = tree.map(({ path, offers, flags }) => {
-    const words = offers.map(({ name, summary }) => quote(summary ? `${name}:${summary}` : name));
+    const names = offers.map(({ name, summary }) => quote(summary ? `${name}:${summary}` : name));
     const options = Object.entries(flags).map(([name, { help }]) => quote(`--${name}:${help}`));
-    return `    ${quote(path)}) words_=(${words.join(' ')}); flags_=(${options.join(' ')}) ;;`;
+    return `    ${quote(path)}) words_=(${names.join(' ')}); flags_=(${options.join(' ')}) ;;`;
   });
   return `#compdef relay contextrelay
 # zsh completion for relay
@@ -156,7 +156,7 @@ fi
 
 function fish(tree: readonly TreeNode[]): string {
   const lines = tree.flatMap(({ path, offers, flags }) => {
-    const words = offers.map(
+    const names = offers.map(
       ({ name, summary }) => `-f -a ${quote(name)}${summary ? ` -d ${quote(summary)}` : ''}`,
     );
     const options = Object.entries(flags).map(
@@ -164,7 +164,7 @@ function fish(tree: readonly TreeNode[]): string {
         `-l ${name}${short ? ` -s ${short}` : ''}${value ? ' -r' : ''} -d ${quote(help)}`,
     );
     const here = `-n ${quote(`__relay_at ${quote(path)}`)}`;
-    return [...words, ...options].map((line) => `${here} ${line}`);
+    return [...names, ...options].map((line) => `${here} ${line}`);
   });
   return `# fish completion for relay
 function __relay_at

@@ -86,13 +86,13 @@ and other entries in config.json are kept. A server reads the file when it start
     relay config set models '{"anthropic": "NAME"}'  # set a JSON value
     relay config set port --default  # reset to the default`,
   async run({ io, host, args, flags }) {
-    const [name = '', ...words] = args;
-    if (flags.default ? words.length > 0 : words.length === 0)
+    const [name = '', ...values] = args;
+    if (flags.default ? values.length > 0 : values.length === 0)
       throw badUsage(
         flags.default ? '--default takes no value.' : `The value for ${name} is missing.`,
         `Use: relay config set ${name} VALUE, or relay config set ${name} --default`,
       );
-    const set = await (await host.settings()).set(name, flags.default ? null : words);
+    const set = await (await host.settings()).set(name, flags.default ? null : values);
     io.result(
       set,
       () => `${set.name} = ${settingText(set.value)}  (${set.file}${set.changed ? '' : ', unchanged'})`,

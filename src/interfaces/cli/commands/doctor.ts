@@ -79,9 +79,9 @@ const RESTORE = 'Restore a backup with relay restore. To make backups, see relay
 async function* deepChecks(io: Io, host: Host, damaged: DamagedBody[]): AsyncGenerator<Check> {
   needLocal(host, '--deep');
   await using store = await host.store.open();
-  const found = await store.checkDatabase();
-  if (found === null) yield { name: 'database', state: 'ok', found: 'all of it was read, no errors' };
-  else yield { name: 'database', state: 'wrong', found, fix: RESTORE };
+  const damage = await store.checkDatabase();
+  if (damage === null) yield { name: 'database', state: 'ok', found: 'all of it was read, no errors' };
+  else yield { name: 'database', state: 'wrong', found: damage, fix: RESTORE };
   const { blobs } = await store.usage();
   let [read, size] = [0, 0];
   {

@@ -157,7 +157,7 @@ has version, bytes and path of a file.`,
     const { files } = (await open()).relay;
     const spaces: string[] = [];
     const folders: string[] = [];
-    const found: FileInfo[] = [];
+    const matches: FileInfo[] = [];
     const { space, path: prefix } = fileArgument(args[0] ?? '');
     const delimiter = flags.recursive ? undefined : ('/' as const);
     let left = most;
@@ -170,13 +170,13 @@ has version, bytes and path of a file.`,
         after = page.next;
       } else {
         const page = await files.list(space, { prefix, delimiter, ...o });
-        found.push(...page.files);
+        matches.push(...page.files);
         folders.push(...(page.prefixes ?? []));
         after = page.next;
       }
-      left = most - spaces.length - folders.length - found.length;
+      left = most - spaces.length - folders.length - matches.length;
     } while (after !== undefined && left > 0);
-    return { spaces, folders, files: found, ...(after === undefined ? {} : { more: true }) };
+    return { spaces, folders, files: matches, ...(after === undefined ? {} : { more: true }) };
   },
   print({ spaces, folders, files, more }, { interactive, style, typed }) {
     if (spaces.length + folders.length + files.length === 0)

@@ -10,9 +10,9 @@ export const TENANT_FLAG = {
 } as const;
 
 function parseScopes(text: string): Scope[] {
-  const words = text.split(',').map((word) => word.trim());
-  const unknown = words.find((word) => !SCOPES.includes(word as Scope));
-  if (unknown === undefined) return words as Scope[];
+  const scopes = text.split(',').map((word) => word.trim());
+  const unknown = scopes.find((word) => !SCOPES.includes(word as Scope));
+  if (unknown === undefined) return scopes as Scope[];
   throw badUsage(`There is no scope "${unknown}".`, `Scopes: ${SCOPES.join(', ')}.`);
 }
 

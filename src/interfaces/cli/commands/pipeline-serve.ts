@@ -57,10 +57,11 @@ const SECRET_KEPT_MS = 60_000;
  * command by sending invalid requests.
  */
 function keptSecret(read: () => Promise<string>): () => Promise<string> {
-  let kept: { readonly value: Promise<string>; readonly at: number } | null = null;
+  let cached: { readonly value: Promise<string>; readonly at: number } | null = null;
   return () => {
-    if (kept === null || Date.now() - kept.at > SECRET_KEPT_MS) kept = { value: read(), at: Date.now() };
-    return kept.value;
+    if (cached === null || Date.now() - cached.at > SECRET_KEPT_MS)
+      cached = { value: read(), at: Date.now() };
+    return cached.value;
   };
 }
 

@@ -151,9 +151,9 @@ async function runToResume(
   );
 }
 
-function inputs(given: readonly string[] | undefined): { [name: string]: string } {
+function inputs(pairs: readonly string[] | undefined): { [name: string]: string } {
   return Object.fromEntries(
-    (given ?? []).map((pair) => {
+    (pairs ?? []).map((pair) => {
       const at = pair.indexOf('=');
       if (at > 0) return [pair.slice(0, at), pair.slice(at + 1)];
       throw badUsage(`--input needs NAME=VALUE, not "${pair}".`, 'For example: --input topic=tea');
@@ -250,7 +250,7 @@ class RunProgress implements Disposable {
     this.#erase();
   }
 
-  #format({ step, status, duration_ms, ref, cached, known, why, attempt, text }: Progress): string {
+  #format({ step, status, duration_ms, ref, cached, known: recorded, why, attempt, text }: Progress): string {
     const style = this.#io.errorStyle;
     if (status === 'waiting') {
       const link = ref ? `, or open ${ref}` : '';
@@ -260,8 +260,8 @@ class RunProgress implements Disposable {
     if (status === 'retrying')
       return `${step} ${style.yellow('retry')} in ${seconds(duration_ms ?? 0)}: ${printable(why ?? '')}`;
     const notes = [
-      ...(known ? ['recorded before'] : cached ? ['from the cache'] : []),
-      ...(!known && !cached && duration_ms !== undefined ? [seconds(duration_ms)] : []),
+      ...(recorded ? ['recorded before'] : cached ? ['from the cache'] : []),
+      ...(!recorded && !cached && duration_ms !== undefined ? [seconds(duration_ms)] : []),
       ...((attempt ?? 1) > 1 ? [`attempt ${attempt}`] : []),
       ...(why ? [printable(why)] : []),
       ...(ref ? [ref] : []),
@@ -526,9 +526,9 @@ const graph = defineCommand({
     let statusOf: (step: string) => string | undefined = () => undefined;
     if (flags.run !== undefined) {
       await using work = await host.agents.openWork(io.cwd);
-      const shown = await work.pipelines.show(await findThread(work.threads, flags.run));
-      pipeline = shown.pipeline;
-      statusOf = statuses(shown.summary);
+      const run = await work.pipelines.show(await findThread(work.threads, flags.run));
+      pipeline = run.pipeline;
+      statusOf = statuses(run.summary);
     } else {
       pipeline = soundPipeline(await readPipelineFile(io, args[0] ?? 'pipeline.yaml'));
     }

@@ -105,18 +105,18 @@ alone. Metadata is not encrypted. The file name is stored as metadata, except wi
       throw badUsage('--keep-key needs --encrypt.', 'Use: relay push FILE --encrypt --keep-key');
     const source = await openPayload(io, args[0]);
     const metadata = options.encrypted ? options.metadata : withFileName(options.metadata, source);
-    const kept = keepBeginning(source.body);
+    const measured = keepBeginning(source.body);
     const opened = await open();
     const client = await opened.client();
-    const body = withProgress(io, kept.body, source);
+    const body = withProgress(io, measured.body, source);
     const pushed = await client.pushDetailed(body, { ...options, metadata, size: source.size });
-    printPushed(io, pushed, { encrypted: flags.encrypt === true, size: kept.size() });
+    printPushed(io, pushed, { encrypted: flags.encrypt === true, size: measured.size() });
     if (flags['keep-key'] && (await opened.keepKey(pushed)) === null)
       io.warn('the key was not saved, because this relay gives pointers no handles.');
     if (pushed.visibility === 'tenant' && options.visibility === undefined && !io.interactive)
       io.note(`It can be pulled ${TENANT_ONLY}. With --visibility link the pointer alone is enough.`);
     if (flags.encrypt) await warnOfEncryption(io, client, options);
-    else warnOfSecrets(io, kept.beginning(), pushed.id);
+    else warnOfSecrets(io, measured.beginning(), pushed.id);
   },
 });
 
@@ -176,18 +176,18 @@ function printPushed(io: Io, pushed: Pushed, o: { encrypted: boolean; size: numb
 function keepBeginning(body: Body): { body: Body; size(): number; beginning(): Uint8Array } {
   if (body instanceof Uint8Array)
     return { body, size: () => body.byteLength, beginning: () => body.subarray(0, SECRET_SCAN_CHARS) };
-  const kept: Uint8Array[] = [];
+  const chunks: Uint8Array[] = [];
   let left = SECRET_SCAN_CHARS;
   const passing = body.pipeThrough(
     new TransformStream<Uint8Array, Uint8Array>({
       transform(chunk, controller) {
-        if (left > 0) kept.push(chunk.slice(0, left));
+        if (left > 0) chunks.push(chunk.slice(0, left));
         left -= chunk.byteLength;
         controller.enqueue(chunk);
       },
     }),
   );
-  return { body: passing, size: () => SECRET_SCAN_CHARS - left, beginning: () => Buffer.concat(kept) };
+  return { body: passing, size: () => SECRET_SCAN_CHARS - left, beginning: () => Buffer.concat(chunks) };
 }
 
 /**
@@ -274,22 +274,22 @@ it prints size, tokens, expiry and metadata as JSON. A peek does not count as a 
     const { client, url } = await openPointer(call);
     return client.inspect(url);
   },
-  print(found, { interactive, style }) {
-    if (!interactive) return JSON.stringify(found.metadata);
-    const { tokens } = found;
+  print(info, { interactive, style }) {
+    if (!interactive) return JSON.stringify(info.metadata);
+    const { tokens } = info;
     const cost = tokens ? `${count(tokens.tokens)} (${tokens.tokenizer})` : 'not counted yet';
     const lines: Row[] = [
-      ['id', found.id],
-      ['handle', found.handle ?? null],
-      ['size', found.size === null ? UNKNOWN : `${bytes(found.size)}${found.text ? '' : ', binary'}`],
-      ['tokens', tokens || found.size !== null ? cost : UNKNOWN],
-      ['expires', found.expires_at === null ? UNKNOWN : expiry(found.expires_at)],
-      ['pushed', found.created_at === null ? UNKNOWN : pushed(found.created_at, found.from)],
-      ['type', found.content_type && printable(found.content_type)],
-      ['channel', found.channel && printable(found.channel)],
-      ['pulls', found.max_pulls === null ? null : `at most ${count(found.max_pulls)}`],
+      ['id', info.id],
+      ['handle', info.handle ?? null],
+      ['size', info.size === null ? UNKNOWN : `${bytes(info.size)}${info.text ? '' : ', binary'}`],
+      ['tokens', tokens || info.size !== null ? cost : UNKNOWN],
+      ['expires', info.expires_at === null ? UNKNOWN : expiry(info.expires_at)],
+      ['pushed', info.created_at === null ? UNKNOWN : pushed(info.created_at, info.from)],
+      ['type', info.content_type && printable(info.content_type)],
+      ['channel', info.channel && printable(info.channel)],
+      ['pulls', info.max_pulls === null ? null : `at most ${count(info.max_pulls)}`],
     ];
-    const metadata = Object.entries(found.metadata).map(([key, value]): [string, string] => {
+    const metadata = Object.entries(info.metadata).map(([key, value]): [string, string] => {
       const text = typeof value === 'string' ? value : JSON.stringify(value);
       return [`  ${printable(key)}`, printable(text)];
     });

@@ -40,8 +40,8 @@ export const PROMPT_FLAGS = {
 
 /** Returns the prompt from the command line. If it is `-`, reads the prompt from standard input. */
 export async function promptWords(io: Io, args: readonly string[]): Promise<string> {
-  const words = args.join(' ');
-  if (words !== '-') return words;
+  const promptText = args.join(' ');
+  if (promptText !== '-') return promptText;
   const tooLong = (text: string) => Buffer.byteLength(text) > PROMPT_WORDS_BYTES;
   const text = await pipedText(io, tooLong);
   if (!tooLong(text)) return text;
@@ -61,22 +61,22 @@ type PromptCall = Pick<Invocation<typeof PROMPT_FLAGS>, 'io' | 'host' | 'flags'>
 export async function withBundle(
   call: PromptCall,
   work: AgentWork,
-  words: string,
+  promptText: string,
   ask: (bundle: Bundle) => Promise<number>,
   reader: PromptRequest['reader'] = 'shell',
 ): Promise<number> {
   const { io, host, flags } = call;
   const limits = { min: VIEW_TOKENS_MIN, max: VIEW_TOKENS_MAX };
   const state_tokens = parseCount(flags['state-tokens'], '--state-tokens', limits);
-  const found = await chosenThread(call, work);
-  const thread_id = found ?? (await work.threads.create({ name: threadName(words) })).thread_id;
+  const existing = await chosenThread(call, work);
+  const thread_id = existing ?? (await work.threads.create({ name: threadName(promptText) })).thread_id;
   try {
     const refs: string[] = [];
     for (const word of flags.with ?? []) refs.push(await findArtifact(work.threads, thread_id, word));
     for (const name of flags.attach ?? []) refs.push(await attach(io, work, thread_id, name));
     const bundle = await work.prompts.bundle({
       thread_id,
-      words,
+      words: promptText,
       system: flags.system,
       refs,
       reader,
@@ -84,7 +84,7 @@ export async function withBundle(
     });
     if (flags['dry-run']) {
       showBundle(io, bundle);
-      if (found === null) await work.threads.delete(thread_id);
+      if (existing === null) await work.threads.delete(thread_id);
       return 0;
     }
     await useThread(host, thread_id);
@@ -92,7 +92,7 @@ export async function withBundle(
     await useThread(host, thread_id);
     return code;
   } catch (error) {
-    if (found === null) {
+    if (existing === null) {
       // Ignore errors of the cleanup: the first error is the one to report.
       await work.threads.delete(thread_id).catch(() => {});
       await (await host.relay.threadMemory()).forget(thread_id).catch(() => {});
@@ -125,8 +125,8 @@ async function attach(io: Io, work: AgentWork, thread: string, name: string): Pr
   return (await work.threads.putArtifact(thread, { body, size: file.size, name: basename(path) })).ref;
 }
 
-function threadName(words: string): string {
-  const line = words.trim().replace(/\s+/g, ' ');
+function threadName(promptText: string): string {
+  const line = promptText.trim().replace(/\s+/g, ' ');
   return [...line].length > 60 ? `${[...line].slice(0, 59).join('')}…` : line;
 }
 
@@ -212,7 +212,7 @@ The exit code is 6 if the answer is empty, refused, or cut off at the token limi
     relay run "why?" --thread 550e8400 --dry-run  # show the prompt and its tokens only
     relay run "explain" --provider ollama --model qwen3  # ask a local model`,
   async run({ io, host, flags, args }) {
-    const words = await promptWords(io, args);
+    const promptText = await promptWords(io, args);
     await using work = await host.agents.openWork(io.cwd);
     const choice = {
       provider: flags.provider,
@@ -227,7 +227,7 @@ The exit code is 6 if the answer is empty, refused, or cut off at the token limi
         ? runWrapped(io, work, bundle, { cli: flags.cli!, args: [] })
         : askModel(io, work, bundle, { model, cache: flags.cache, tools: !flags['no-tools'] });
     const reader = flags.cli !== undefined ? 'shell' : flags['no-tools'] ? 'none' : 'tools';
-    return await withBundle({ io, host, flags }, work, words, ask, reader);
+    return await withBundle({ io, host, flags }, work, promptText, ask, reader);
   },
 });
 

@@ -23,18 +23,18 @@ that this command prints. Ctrl-C withdraws the question. The exit code is 1 if n
     relay ask "Which name should the package have?"  # print the text that a person wrote`,
   async run({ io, host, open, flags, args }) {
     const { relay } = await open();
-    const words = (text: string | undefined) => text?.split(',').map((word) => word.trim());
+    const splitList = (text: string | undefined) => text?.split(',').map((word) => word.trim());
     const input = {
-      choices: words(flags.choices),
-      who: words(flags.who),
+      choices: splitList(flags.choices),
+      who: splitList(flags.who),
       default: flags.default,
       timeout: parseSpan(flags.timeout, '--timeout'),
       thread_id: flags.thread,
     };
     if (flags['no-wait']) {
       const { timeout, ...rest } = input;
-      const asked = await relay.questions.ask({ ...rest, question: args[0]!, expires_in: timeout });
-      return io.result(asked, asked.id);
+      const posted = await relay.questions.ask({ ...rest, question: args[0]!, expires_in: timeout });
+      return io.result(posted, posted.id);
     }
     using stop = interruption(() => {});
     const onAsked = async ({ id }: AskedQuestion) => {
@@ -79,19 +79,19 @@ prevent that, require API keys, and give the scope answer only to keys of people
   async run({ io, open, flags, args }) {
     const { relay } = await open();
     const { questions } = await relay.questions.list();
-    const asked = args[0] === undefined ? questions : [findQuestion(questions, args[0])];
+    const selected = args[0] === undefined ? questions : [findQuestion(questions, args[0])];
     if (flags.list)
-      return io.result({ questions: asked }, () => asked.map((one) => line(io, one)).join('\n\n'));
+      return io.result({ questions: selected }, () => selected.map((one) => line(io, one)).join('\n\n'));
     refuseAgents(io);
     if (flags.link) {
       if (args[0] === undefined)
         throw badUsage('--link needs the id of a question.', 'See: relay approve --list');
-      const link = await relay.questions.link(asked[0]!.id);
+      const link = await relay.questions.link(selected[0]!.id);
       return io.result(link, link.url);
     }
-    if (asked.length === 0) return io.result({ questions: [] }, 'There are no open questions.');
+    if (selected.length === 0) return io.result({ questions: [] }, 'There are no open questions.');
     const done: AskedQuestion[] = [];
-    for (const question of asked) {
+    for (const question of selected) {
       if (!io.json) io.print(line(io, question));
       const answer = args[1] ?? (await choose(io, question));
       if (answer === null || answer === '') continue;

@@ -121,8 +121,8 @@ keys if others can reach it: on another address, with a --public-url that is not
     };
     if (flags.detach) {
       const background = await startOnFreePort(io, server, where, ' --detach', async (o) => {
-        const taken = o.port === 0 ? null : await server.portTaken(o);
-        if (taken) throw new RelayError('port_taken', { ...o, by: '' });
+        const conflict = o.port === 0 ? null : await server.portTaken(o);
+        if (conflict) throw new RelayError('port_taken', { ...o, by: '' });
         return server.detach(o);
       });
       await warnIfFull(io, server, background.url);
@@ -172,20 +172,20 @@ async function startOnFreePort<T>(
     return await start(where);
   } catch (error) {
     if (!isRelayError(error, 'port_taken')) throw error;
-    const taken = await server.portTaken(where);
+    const conflict = await server.portTaken(where);
     // The port is free again, so try once more.
-    if (taken === null) return start(where);
-    const by = taken.by ? ` ${taken.by}` : '';
-    if (taken.free === null) throw new RelayError('port_taken', { ...where, by });
-    const question = `Port ${where.port} is taken${by}. Listen on ${taken.free} instead? [Y/n] `;
+    if (conflict === null) return start(where);
+    const by = conflict.by ? ` ${conflict.by}` : '';
+    if (conflict.free === null) throw new RelayError('port_taken', { ...where, by });
+    const question = `Port ${where.port} is taken${by}. Listen on ${conflict.free} instead? [Y/n] `;
     const answer = io.json ? null : await io.ask(question);
     if (answer !== null && /^(y(es)?)?$/i.test(answer))
-      return startOnFreePort(io, server, { ...where, port: taken.free }, detach, start);
-    const command = `relay up --port ${taken.free}${where.open ? ' --open' : ''}${detach}`;
+      return startOnFreePort(io, server, { ...where, port: conflict.free }, detach, start);
+    const command = `relay up --port ${conflict.free}${where.open ? ' --open' : ''}${detach}`;
     throw new RelayError('port_taken', {
       ...where,
       by,
-      hint: taken.relay
+      hint: conflict.relay
         ? `Use that relay: --url http://${where.host}:${where.port}. Or: ${command}`
         : `Use: ${command}`,
     });

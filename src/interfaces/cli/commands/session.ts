@@ -79,10 +79,10 @@ Secrets are masked.`,
     relay session show 3f2a --json  # print all turns as JSON`,
   async run({ host, io, args }) {
     const sessions = await host.sessions();
-    const { session, turn: wanted } = await chosen(sessions, args[0], io.cwd);
+    const { session, turn: turnNumber } = await chosen(sessions, args[0], io.cwd);
     const tally = { skipped: 0 };
-    if (wanted !== null) {
-      const turn = await turnOf(sessions, session, wanted);
+    if (turnNumber !== null) {
+      const turn = await turnOf(sessions, session, turnNumber);
       return io.result({ session: asJson(session), turn }, () => printable(turnMarkdown(turn)).trimEnd());
     }
     if (io.json) {
@@ -236,14 +236,14 @@ async function chosen(
   return { session, turn: turn === undefined ? null : Number(turn) };
 }
 
-async function turnOf(sessions: SessionHost, session: SessionInfo, wanted: number): Promise<Turn> {
+async function turnOf(sessions: SessionHost, session: SessionInfo, turnNumber: number): Promise<Turn> {
   let last = 0;
   for await (const turn of sessions.turns(session)) {
-    if (turn.n === wanted) return turn;
+    if (turn.n === turnNumber) return turn;
     last = turn.n;
   }
   throw new RelayError('no_session', {
-    what: `Session ${session.name} has ${plural(last, 'turn')}, not ${wanted}.`,
+    what: `Session ${session.name} has ${plural(last, 'turn')}, not ${turnNumber}.`,
   });
 }
 

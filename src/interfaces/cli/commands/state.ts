@@ -214,14 +214,14 @@ const log = answerCommand({
     const most = parseMost(call.flags, 20);
     const newest = call.flags.at === undefined ? Number.POSITIVE_INFINITY : parseVersion(call.flags.at);
     const { threads, id } = await openThread(call);
-    const wanted = ({ type, payload }: ThreadEvent) =>
+    const isVersionEvent = ({ type, payload }: ThreadEvent) =>
       VERSION_EVENTS.has(type) &&
       typeof payload.version === 'number' &&
       payload.version <= newest &&
       // Skip rejected patches of a Go relay: they repeat the version number of the patch that won, and their
       // `ops` is a number.
       typeof payload.ops !== 'number';
-    const events = (await newestEvents(threads, id, { most, wanted })).reverse();
+    const events = (await newestEvents(threads, id, { most, matches: isVersionEvent })).reverse();
     return { versions: events.map((event) => ({ state_ref: `v${event.payload.version}`, ...event })) };
   },
   print({ versions }, io) {

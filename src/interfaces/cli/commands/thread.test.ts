@@ -55,12 +55,12 @@ test('stats are six rows in a fixed order, and name the tokenizer', () => {
 });
 
 test('stats say if a thread cost more than pasting, and mark estimates', () => {
-  const told = tokenRows(
+  const rows = tokenRows(
     stats({ naive_tokens: 100, actual_tokens: 150, avoided_tokens: -50, estimated: true }),
     plain,
   );
-  assert.match(told, /tokens avoided {16}-50\n/);
-  assert.match(told, /counted with o200k_base, some of it estimated; 50\.0 % more than pasting$/);
+  assert.match(rows, /tokens avoided {16}-50\n/);
+  assert.match(rows, /counted with o200k_base, some of it estimated; 50\.0 % more than pasting$/);
 });
 
 test('large numbers stay aligned', () => {

@@ -391,9 +391,9 @@ export function tokenRows(stats: Stats | SumStats, style: Style): string {
   ].join('\n');
 }
 
-function comparePasting(shown: number, pasted: number): string {
+function comparePasting(sent: number, pasted: number): string {
   if (pasted === 0) return '';
-  const share = ((shown - pasted) / pasted) * 100;
+  const share = ((sent - pasted) / pasted) * 100;
   if (share === 0) return 'same as pasting';
   return `${Math.abs(share).toFixed(1)} % ${share > 0 ? 'more' : 'less'} than pasting`;
 }

@@ -118,21 +118,21 @@ const list = projectCommand({
     const status = oneOf('--status', flags.status, TODO_STATUSES);
     const { broken, todos: all, lastReview } = await project.read();
     for (const sentence of broken) io.warn(sentence);
-    const found = sortTodos(all).filter((todo) =>
+    const matching = sortTodos(all).filter((todo) =>
       status ? todo.status === status : flags.all || todo.status !== 'completed',
     );
-    const last = found.findIndex(({ id }) => flags.after !== undefined && sameId('TODO', id, flags.after));
+    const last = matching.findIndex(({ id }) => flags.after !== undefined && sameId('TODO', id, flags.after));
     if (flags.after !== undefined && last < 0)
       throw badUsage(
         `There is no todo ${flags.after} in this list.`,
         'Pass the id of the last todo you saw.',
       );
     const most = parseCount(flags.count, '--count', { min: 1 }) ?? PAGE_TODOS;
-    const todos = found.slice(last + 1, last + 1 + most);
+    const todos = matching.slice(last + 1, last + 1 + most);
     return {
       todos,
-      total: found.length,
-      left: found.length - last - 1 - todos.length,
+      total: matching.length,
+      left: matching.length - last - 1 - todos.length,
       last_review: lastReview,
     };
   },
@@ -159,10 +159,10 @@ const review = defineCommand({
   },
 });
 
-function findTodo(todos: readonly Todo[], wanted: string): Todo {
-  const found = todos.find(({ id }) => sameId('TODO', id, wanted));
+function findTodo(todos: readonly Todo[], wantedId: string): Todo {
+  const found = todos.find(({ id }) => sameId('TODO', id, wantedId));
   if (found) return found;
-  throw refusal('not_found', `the todo ${wanted}`, 'List the todos with: relay todo list');
+  throw refusal('not_found', `the todo ${wantedId}`, 'List the todos with: relay todo list');
 }
 
 const claim = projectCommand({
@@ -176,20 +176,20 @@ that nobody holds; the exit code is 1 if there is none. After a claim has expire
     const { relay } = await open();
     const { project: name } = inProject(io.cwd);
     const { todos } = await project.read();
-    const wanted = args[0];
+    const todoId = args[0];
     const candidates =
-      wanted === undefined
+      todoId === undefined
         ? sortTodos(todos).filter(({ status }) => status === 'pending')
-        : [findTodo(todos, wanted)];
+        : [findTodo(todos, todoId)];
     const { claims } = await relay.agents.claims({ project: name });
     const held = new Set(claims.map(({ what }) => what));
     for (const todo of candidates) {
-      if (wanted === undefined && held.has(todo.id)) continue;
+      if (todoId === undefined && held.has(todo.id)) continue;
       try {
         return { todo, claim: await relay.agents.claim(name, todo.id) };
       } catch (error) {
         // Another agent claimed it first. Try the next todo.
-        if (wanted !== undefined || !isRelayError(error, 'claimed')) throw error;
+        if (todoId !== undefined || !isRelayError(error, 'claimed')) throw error;
       }
     }
     return { todo: null, claim: null };

@@ -36,8 +36,8 @@ a prompt the program runs interactively in the terminal and nothing is stored.`,
       );
     await using work = await host.agents.openWork(io.cwd);
     if (args.length > 0) {
-      const words = await promptWords(io, args);
-      return await withBundle({ io, host, flags }, work, words, (bundle) =>
+      const promptText = await promptWords(io, args);
+      return await withBundle({ io, host, flags }, work, promptText, (bundle) =>
         runWrapped(io, work, bundle, { cli, args: rest, promptBy }),
       );
     }

@@ -22,11 +22,11 @@ export const ASK_TOOLS = [
     doing: 'asking a person',
     hints: { not_found: 'Check the id, or ask again without id.' },
     async run({ question = '', id, ...o }, { relay, signal, progress }) {
-      let asked = id ?? '';
+      let questionId = id ?? '';
       const waiting = AbortSignal.any([signal, AbortSignal.timeout(WAIT_S * 1000)]);
-      const onAsked = (made: { readonly id: string }) => {
-        asked = made.id;
-        return progress(`Waiting for a person to answer ${asked}.`);
+      const onAsked = (question: { readonly id: string }) => {
+        questionId = question.id;
+        return progress(`Waiting for a person to answer ${questionId}.`);
       };
       try {
         const api = { ...relay.questions, withdraw: async () => {} };
@@ -36,7 +36,7 @@ export const ASK_TOOLS = [
         return { text: `${answered_by} answered: ${answer}${comment ? `\nComment: ${comment}` : ''}` };
       } catch (error) {
         if (signal.aborted || !isRelayError(error, 'aborted')) throw error;
-        return { text: `No answer yet. Call ask_human with id "${asked}" to wait longer.` };
+        return { text: `No answer yet. Call ask_human with id "${questionId}" to wait longer.` };
       }
     },
   }),

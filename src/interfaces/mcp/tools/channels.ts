@@ -145,13 +145,13 @@ async function readBetween(
   const quiet = new AbortController();
   const waiting = () => setTimeout(() => quiet.abort(), QUIET_MS);
   let timer = waiting();
-  const found: Message[] = [];
+  const messages: Message[] = [];
   const until = AbortSignal.any([quiet.signal, signal]);
   try {
     for await (const message of client.channels.subscribe(channel, { since, signal: until })) {
       clearTimeout(timer);
-      found.push(message);
-      if (message.seq >= last || found.length >= limit) break;
+      messages.push(message);
+      if (message.seq >= last || messages.length >= limit) break;
       timer = waiting();
     }
   } finally {
@@ -159,5 +159,5 @@ async function readBetween(
     quiet.abort();
   }
   signal.throwIfAborted();
-  return found;
+  return messages;
 }

@@ -88,8 +88,8 @@ const COUNTED_BYTES = 4 * 1024 * 1024;
 function describePointer(found: Inspected, tokens: number | null, encrypted: boolean): string {
   const { size, content_type: type, expires_at, pulls_left = null, from, channel, metadata } = found;
   const about = { size, tokens, type, encrypted, expires_at, pulls_left, from, agent: found.agent, channel };
-  const known = Object.entries(about).filter(([, value]) => value !== null);
-  return JSON.stringify({ ...Object.fromEntries(known), metadata });
+  const facts = Object.entries(about).filter(([, value]) => value !== null);
+  return JSON.stringify({ ...Object.fromEntries(facts), metadata });
 }
 
 /** Resolves a pointer URL, a pointer id, or a resource link that a tool returned. */

@@ -179,8 +179,8 @@ export class Interceptor {
       const excerpt = await builder.finish();
       if (excerpt.tokens <= budget) return null;
       const textWith = (handle: string) => `${excerpt.text}\n${this.#host.lastLine(handle, excerpt)}`;
-      const shown = (await counter.count(textWith('relay:10000'))).tokens + frameTokens;
-      const handle = await this.#host.store(split.text, { ...excerpt, shown }, call);
+      const excerptTokens = (await counter.count(textWith('relay:10000'))).tokens + frameTokens;
+      const handle = await this.#host.store(split.text, { ...excerpt, shown: excerptTokens }, call);
       this.#issued.add(handle);
       const structured = structure(textWith(handle), handle);
       if (!isValid(structured)) return null;

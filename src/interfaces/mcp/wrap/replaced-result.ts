@@ -25,7 +25,7 @@ export interface SplitResult {
    * Functions that return the structured content with the excerpt in it, best first. A function returns undefined if
    * the result has no structured content, and null if it cannot add the excerpt.
    */
-  readonly structures: readonly ((shown: string, handle: string) => Json | undefined)[];
+  readonly structures: readonly ((excerpt: string, handle: string) => Json | undefined)[];
 }
 
 /** Splits a tool result. Returns null if it has neither text nor structured content. */
@@ -35,15 +35,15 @@ export function splitResult(result: JsonObject, schema: JsonObject | undefined):
     .flatMap((block) => textOf(block) ?? [])
     .join('\n');
   if (structured === undefined) return text === '' ? null : { text, structures: [() => undefined] };
-  const replaceText = (shown: string) =>
-    mapStrings(structured, (value) => (value === text && text !== '' ? shown : value));
+  const replaceText = (excerpt: string) =>
+    mapStrings(structured, (value) => (value === text && text !== '' ? excerpt : value));
   if (JSON.stringify(replaceText('')).length <= SMALL_CHARS) return { text, structures: [replaceText] };
   const whole = [text, ...(isSameData(text, structured) ? [] : [JSON.stringify(structured, null, 2)])];
   return {
     text: whole.filter((part) => part !== '').join('\n'),
     structures:
       schema === undefined
-        ? [(shown) => ({ relay: shown })]
+        ? [(excerpt) => ({ relay: excerpt })]
         : LEVELS.flatMap(({ items, chars }) => shortened(structured, items, chars)),
   };
 }
@@ -60,16 +60,16 @@ function shortened(value: Json, items: number, chars: number): SplitResult['stru
     prune(value, items, (text) => (text.length > chars ? inHandle(handle) : text));
   const places = [...new Set(stringsIn(cut(SAMPLE)))].sort((a, b) => b.length - a.length).slice(0, PLACES);
   return [
-    (shown, handle) => {
+    (excerpt, handle) => {
       const rest = cut(handle);
-      return isJsonObject(rest) ? { ...rest, relay: shown } : null;
+      return isJsonObject(rest) ? { ...rest, relay: excerpt } : null;
     },
-    ...places.map((place) => (shown: string, handle: string) => {
+    ...places.map((place) => (excerpt: string, handle: string) => {
       let isPlaced = false;
       return mapStrings(cut(SAMPLE), (text) => {
         const isHere = text === place && !isPlaced;
         isPlaced ||= isHere;
-        return isHere ? shown : text.replace(SAMPLE, handle);
+        return isHere ? excerpt : text.replace(SAMPLE, handle);
       });
     }),
   ];
@@ -79,19 +79,19 @@ function shortened(value: Json, items: number, chars: number): SplitResult['stru
 const SAMPLE = 'relay:0';
 
 /**
- * Returns the result with the excerpt `shown` in place of its texts. Everything else stays: images, errors
+ * Returns the result with `excerpt` in place of its texts. Everything else stays: images, errors
  * and metadata.
  */
 export function replacedResult(
   result: JsonObject,
-  shown: string,
+  excerpt: string,
   handle: string,
   o: { readonly structured: Json | undefined; readonly link: JsonObject | null },
 ): JsonObject {
   const blocks = contentOf(result);
   const first = blocks.find((block) => isJsonObject(block) && block.type === 'text');
   const content = blocks.flatMap((block): Json[] => {
-    if (block === first) return [{ ...(block as JsonObject), text: shown }];
+    if (block === first) return [{ ...(block as JsonObject), text: excerpt }];
     if (!isJsonObject(block) || textOf(block) === null) return [block];
     const { resource } = block;
     return isJsonObject(resource) ? [{ ...block, resource: { ...resource, text: inHandle(handle) } }] : [];
@@ -99,7 +99,7 @@ export function replacedResult(
   return {
     ...result,
     content: [
-      ...(first === undefined ? [{ type: 'text', text: shown }] : []),
+      ...(first === undefined ? [{ type: 'text', text: excerpt }] : []),
       ...content,
       ...(o.link === null ? [] : [o.link]),
     ],
