@@ -30,15 +30,15 @@ function useShortcuts(): void {
       const target = event.target as Element | null;
       const types = target?.closest('input, textarea, select, [contenteditable]') != null;
       const isPlain = !event.ctrlKey && !event.metaKey && !event.altKey;
-      const wanted =
+      const request =
         event.key.toLowerCase() === 'k' && (event.ctrlKey || event.metaKey)
           ? 'search'
           : types || !isPlain || opened.value !== null
             ? null
             : ({ '/': 'search', '?': 'keys' } as const)[event.key];
-      if (!wanted) return;
+      if (!request) return;
       event.preventDefault();
-      opened.value = wanted;
+      opened.value = request;
     };
     addEventListener('keydown', listen);
     return () => removeEventListener('keydown', listen);

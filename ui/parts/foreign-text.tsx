@@ -17,12 +17,12 @@ export function ForeignText({
   class?: string;
 }) {
   const clean = revealHidden(text);
-  const shown = (
+  const element = (
     <bdi title={clean.length > max ? undefined : clean}>
       {clean.length > max ? `${clean.slice(0, max)}…` : clean}
     </bdi>
   );
-  return Around ? <Around class={name}>{shown}</Around> : shown;
+  return Around ? <Around class={name}>{element}</Around> : element;
 }
 
 /** A foreign JSON value on one line. */

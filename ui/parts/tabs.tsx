@@ -15,8 +15,8 @@ export interface Tab {
  */
 export function Tabs({ tabs: all, label }: { tabs: readonly (Tab | false)[]; label: string }) {
   const tabs = all.filter((tab) => tab !== false);
-  const wanted = query.value.get('tab');
-  const chosen = tabs.find(({ name }) => name === wanted) ?? tabs[0]!;
+  const tabName = query.value.get('tab');
+  const chosen = tabs.find(({ name }) => name === tabName) ?? tabs[0]!;
   const choose = (tab: Tab) => setParam('tab', tab === tabs[0] ? null : tab.name);
   useEffect(() => {
     document.getElementById(`tab-${chosen.name}`)?.scrollIntoView({ block: 'nearest', inline: 'nearest' });

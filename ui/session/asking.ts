@@ -37,8 +37,8 @@ export function useAsked<T>(
     pending: true,
   });
   const latestRequest = useRef(0);
-  const asked = useRef(ask);
-  asked.current = ask;
+  const latestAsk = useRef(ask);
+  latestAsk.current = ask;
   const about = useRef<string | null>(null);
   const current = relay.value;
   const run = useCallback(() => {
@@ -48,7 +48,7 @@ export function useAsked<T>(
     const same = about.current === JSON.stringify(on);
     about.current = JSON.stringify(on);
     setAnswer((before) => ({ value: same ? before.value : undefined, error: undefined, pending: true }));
-    asked.current(current).then(
+    latestAsk.current(current).then(
       (value) => latestRequest.current === request && setAnswer({ value, error: undefined, pending: false }),
       (error) => {
         if (latestRequest.current !== request) return;

@@ -78,9 +78,9 @@ async function storeItems(): Promise<AttentionItem[]> {
 
 async function runItems(relay: Relay): Promise<AttentionItem[]> {
   const { runs } = await relay.threads.runs({ limit: 100 });
-  const wanted = runs.filter((run) => isUnsolved(run, runs)).slice(0, LOOKED_AT);
+  const unsolved = runs.filter((run) => isUnsolved(run, runs)).slice(0, LOOKED_AT);
   const items = await Promise.all(
-    wanted.map(async ({ run, pipeline, status, started_at, finished_at }): Promise<AttentionItem[]> => {
+    unsolved.map(async ({ run, pipeline, status, started_at, finished_at }): Promise<AttentionItem[]> => {
       const { instances, held_by } = await relay.threads.run(run);
       const isStuck = status === 'running';
       if (isStuck && held_by !== null) return [];

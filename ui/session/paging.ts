@@ -75,14 +75,14 @@ export function usePages<K extends string, T>(
   const current = relay.value;
 
   const load = useCallback(
-    (from: PagingState<T>, shown = from) => {
+    (from: PagingState<T>, base = from) => {
       const request = ++latestRequest.current;
       const set = (now: PagingState<T>) => {
         // Set `latest` now, not at the next render, so that a second call of `more` sees that a page is loading.
         latest.current = now;
         setState(now);
       };
-      set({ ...shown, pending: true, error: undefined });
+      set({ ...base, pending: true, error: undefined });
       const { read, options } = reader.current;
       read(current, { after: from.next, limit: PAGE_ROWS }).then(
         ({ next, ...page }) => {
@@ -93,7 +93,7 @@ export function usePages<K extends string, T>(
           const ended = next === undefined || (last !== undefined && options.isPast?.(last) === true);
           // If the filter leaves nothing of a page, load the next one. Otherwise the list would seem to end
           // here.
-          if (found.length === 0 && !ended) return load({ ...from, next }, shown);
+          if (found.length === 0 && !ended) return load({ ...from, next }, base);
           const all = [...from.rows, ...found];
           const over = Math.max(0, all.length - MAX_ROWS);
           set({
@@ -108,7 +108,7 @@ export function usePages<K extends string, T>(
         (error) => {
           if (latestRequest.current !== request) return;
           handleUnauthorized(error);
-          set({ ...shown, pending: false, error });
+          set({ ...base, pending: false, error });
         },
       );
     },

@@ -39,14 +39,14 @@ export const relay = computed<Relay>(() =>
  * Signs in with an API key until the page is reloaded. With `keep`, the key stays until the tab is closed.
  */
 export function signIn(key: string, keep: boolean): void {
-  if (keep) storage((kept) => kept.setItem(STORED_KEY, key));
+  if (keep) storage((store) => store.setItem(STORED_KEY, key));
   apiKey.value = key;
   needsKey.value = false;
   wantsKey.value = false;
 }
 
 export function signOut(): void {
-  storage((kept) => kept.removeItem(STORED_KEY));
+  storage((store) => store.removeItem(STORED_KEY));
   apiKey.value = null;
   needsKey.value = true;
 }
@@ -66,22 +66,22 @@ export function readShareToken(): boolean {
   // Store the token, so that this tab can be reloaded. Remove the token from the address, so that it does not get
   // into the history and copied links.
   if (token) {
-    storage((kept) => kept.setItem(STORED_SHARE, token));
+    storage((store) => store.setItem(STORED_SHARE, token));
     history.replaceState(null, '', location.pathname + location.search);
   }
-  apiKey.value = token ?? storage((kept) => kept.getItem(STORED_SHARE)) ?? null;
+  apiKey.value = token ?? storage((store) => store.getItem(STORED_SHARE)) ?? null;
   return true;
 }
 
 function storedKey(): string | null {
-  return storage((kept) => kept.getItem(STORED_KEY)) ?? null;
+  return storage((store) => store.getItem(STORED_KEY)) ?? null;
 }
 
 /**
  * Calls `use` with the storage of the tab. Returns undefined if the browser has disabled storage, because every
  * access then throws.
  */
-function storage<T>(use: (kept: Storage) => T): T | undefined {
+function storage<T>(use: (store: Storage) => T): T | undefined {
   try {
     return use(sessionStorage);
   } catch {

@@ -111,12 +111,12 @@ function ImageView({ body, about }: { body: Uint8Array<ArrayBuffer>; about: Abou
   const [address, setAddress] = useState<string | null>(null);
   const [broken, setBroken] = useState(false);
   useEffect(() => {
-    const made = URL.createObjectURL(
+    const url = URL.createObjectURL(
       new Blob([body], { type: imageType(about) ?? 'application/octet-stream' }),
     );
-    setAddress(made);
+    setAddress(url);
     setBroken(false);
-    return () => URL.revokeObjectURL(made);
+    return () => URL.revokeObjectURL(url);
   }, [body]);
   if (broken) return <HexDump body={body} />;
   return address && <img class="picture" src={address} alt={nameOf(about)} onError={() => setBroken(true)} />;

@@ -21,16 +21,16 @@ interface Props {
 /** Displays text of any length with line numbers and a search. */
 export function TextView({ text, label, language, lineClass }: Props) {
   const lines = useMemo(() => revealHidden(text).split(/\r\n|\n|\r/), [text]);
-  const [wanted, setWanted] = useState('');
+  const [query, setQuery] = useState('');
   const [at, setAt] = useState(0);
-  const found = useMemo(() => findMatches(lines, wanted), [lines, wanted]);
+  const matches = useMemo(() => findMatches(lines, query), [lines, query]);
   const highlighted = useHighlight(text, language ?? null);
   const virtual = useVirtualRows(lines.length, LINE_HEIGHT);
-  const current = found.length > 0 ? found[at % found.length] : undefined;
+  const current = matches.length > 0 ? matches[at % matches.length] : undefined;
   useEffect(() => {
     if (current !== undefined) virtual.toRow(current);
   }, [current]);
-  const step = (by: number) => setAt((n) => (n + by + found.length) % Math.max(found.length, 1));
+  const step = (by: number) => setAt((n) => (n + by + matches.length) % Math.max(matches.length, 1));
   const digits = String(lines.length).length;
   return (
     <div class="text-view">
@@ -39,24 +39,24 @@ export function TextView({ text, label, language, lineClass }: Props) {
           type="search"
           placeholder="Search this text"
           aria-label="Search this text"
-          value={wanted}
+          value={query}
           onInput={(event) => {
-            setWanted(event.currentTarget.value);
+            setQuery(event.currentTarget.value);
             setAt(0);
           }}
           onKeyDown={(event) => event.key === 'Enter' && step(event.shiftKey ? -1 : 1)}
         />
         <span class="soft small" role="status">
-          {wanted === ''
+          {query === ''
             ? plural(lines.length, 'line')
-            : `${found.length > 0 ? at + 1 : 0} of ${found.length} lines`}
+            : `${matches.length > 0 ? at + 1 : 0} of ${matches.length} lines`}
         </span>
-        {wanted !== '' && (
+        {query !== '' && (
           <>
-            <button type="button" class="button" onClick={() => step(-1)} disabled={found.length === 0}>
+            <button type="button" class="button" onClick={() => step(-1)} disabled={matches.length === 0}>
               Previous
             </button>
-            <button type="button" class="button" onClick={() => step(1)} disabled={found.length === 0}>
+            <button type="button" class="button" onClick={() => step(1)} disabled={matches.length === 0}>
               Next
             </button>
           </>
@@ -76,7 +76,7 @@ export function TextView({ text, label, language, lineClass }: Props) {
                 <span class="line-number" style={{ minWidth: `${digits + 1}ch` }} aria-hidden="true">
                   {index + 1}
                 </span>
-                <code>{renderLine(line, highlighted?.[index], wanted)}</code>
+                <code>{renderLine(line, highlighted?.[index], query)}</code>
               </div>
             );
           })}
@@ -86,15 +86,15 @@ export function TextView({ text, label, language, lineClass }: Props) {
   );
 }
 
-function findMatches(lines: readonly string[], wanted: string): number[] {
-  if (wanted === '') return [];
-  const low = wanted.toLowerCase();
+function findMatches(lines: readonly string[], query: string): number[] {
+  if (query === '') return [];
+  const low = query.toLowerCase();
   return lines.flatMap((line, index) => (line.toLowerCase().includes(low) ? [index] : []));
 }
 
-function renderLine(line: string, tokens: Highlighted[number] | undefined, wanted: string) {
+function renderLine(line: string, tokens: Highlighted[number] | undefined, query: string) {
   const cut = line.length > LINE_CHARS ? `${line.slice(0, LINE_CHARS)} …` : line;
-  if (wanted !== '') return markMatches(cut, wanted);
+  if (query !== '') return markMatches(cut, query);
   if (!tokens || line.length > LINE_CHARS) return cut;
   return tokens.map(({ text, kind }, index) =>
     kind ? (
@@ -107,17 +107,17 @@ function renderLine(line: string, tokens: Highlighted[number] | undefined, wante
   );
 }
 
-function markMatches(line: string, wanted: string) {
+function markMatches(line: string, query: string) {
   const parts = [];
   const low = line.toLowerCase();
   let from = 0;
   for (
-    let at = low.indexOf(wanted.toLowerCase());
+    let at = low.indexOf(query.toLowerCase());
     at >= 0 && parts.length < 200;
-    at = low.indexOf(wanted.toLowerCase(), from)
+    at = low.indexOf(query.toLowerCase(), from)
   ) {
-    parts.push(line.slice(from, at), <mark key={at}>{line.slice(at, at + wanted.length)}</mark>);
-    from = at + wanted.length;
+    parts.push(line.slice(from, at), <mark key={at}>{line.slice(at, at + query.length)}</mark>);
+    from = at + query.length;
   }
   return [...parts, line.slice(from)];
 }

@@ -36,7 +36,7 @@ export function imageType({ name = '', mime }: About): string | null {
   const media = (mime ?? '').split(';')[0]!.trim().toLowerCase();
   if (IMAGES.test(media)) return media;
   const ending = /\.([a-z0-9]+)$/i.exec(name)?.[1]?.toLowerCase() ?? '';
-  const known: { [ending: string]: string } = {
+  const imageTypes: { [ending: string]: string } = {
     png: 'image/png',
     jpg: 'image/jpeg',
     jpeg: 'image/jpeg',
@@ -44,7 +44,7 @@ export function imageType({ name = '', mime }: About): string | null {
     webp: 'image/webp',
     avif: 'image/avif',
   };
-  return known[ending] ?? null;
+  return imageTypes[ending] ?? null;
 }
 
 const BY_ENDING: { readonly [ending: string]: string } = {

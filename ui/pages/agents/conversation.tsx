@@ -16,8 +16,8 @@ const AND = new Intl.ListFormat('en');
 
 /** The messages of a conversation with their receipts, and a form to take part. */
 export function ConversationPage({ id }: { id: string }) {
-  const found = useAsked((relay) => relay.agents.conversation(id), [id], { every: 5_000 });
-  const conversation = found.value?.conversation;
+  const answer = useAsked((relay) => relay.agents.conversation(id), [id], { every: 5_000 });
+  const conversation = answer.value?.conversation;
   return (
     <>
       <PageHead
@@ -35,16 +35,16 @@ export function ConversationPage({ id }: { id: string }) {
           </>
         )}
       </PageHead>
-      <Answer of={found}>
+      <Answer of={answer}>
         {({ conversation, messages }) => (
           <div class="stack">
-            {conversation.messages >= conversation.limit && <Proceed id={id} again={found.again} />}
+            {conversation.messages >= conversation.limit && <Proceed id={id} again={answer.again} />}
             <ol class="rows panel" aria-label="Messages, oldest first">
               {messages.map((message) => (
-                <Message key={message.id} message={message} again={found.again} />
+                <Message key={message.id} message={message} again={answer.again} />
               ))}
             </ol>
-            {hasScope('tasks') && messages.length > 0 && <Reply messages={messages} again={found.again} />}
+            {hasScope('tasks') && messages.length > 0 && <Reply messages={messages} again={answer.again} />}
           </div>
         )}
       </Answer>

@@ -37,9 +37,9 @@ export function Channels({ parts }: { parts: readonly string[] }) {
 function ChannelList() {
   const filters = readParams('q', 'time');
   const [q, time] = filters;
-  const words = q.toLowerCase();
+  const lowerQuery = q.toLowerCase();
   const channels = usePages('channels', (relay, page) => relay.channels.list(page), filters, {
-    matches: ({ name, last_at }) => name.toLowerCase().includes(words) && isWithin(time, last_at),
+    matches: ({ name, last_at }) => name.toLowerCase().includes(lowerQuery) && isWithin(time, last_at),
     live: ({ channel }) => channel !== undefined,
   });
   return (

@@ -27,9 +27,9 @@ export function FilePage({ space, path }: { space: string; path: string }) {
     const { body } = await relay.files.get(space, path, { version });
     await saveAs(path.split('/').at(-1)!, body, content_type ?? undefined);
   });
-  const wanted = Number(query.value.get('v'));
+  const wantedVersion = Number(query.value.get('v'));
   const versions = log.value ?? [];
-  const file = versions.find(({ version }) => version === wanted) ?? versions[0];
+  const file = versions.find(({ version }) => version === wantedVersion) ?? versions[0];
   const folder = path.slice(0, path.lastIndexOf('/') + 1);
   return (
     <>
@@ -113,7 +113,7 @@ function Content({ file }: { file: FileInfo }) {
   );
 }
 
-function Versions({ versions, shown }: { versions: readonly FileInfo[]; shown: FileInfo }) {
+function Versions({ versions, shown: current }: { versions: readonly FileInfo[]; shown: FileInfo }) {
   const columns: readonly Column<FileInfo>[] = [
     {
       title: 'Version',
@@ -134,7 +134,7 @@ function Versions({ versions, shown }: { versions: readonly FileInfo[]; shown: F
       columns={columns}
       rows={versions}
       keyOf={({ version }) => String(version)}
-      chosen={({ version }) => version === shown.version}
+      chosen={({ version }) => version === current.version}
       rowHeight={36}
     />
   );
@@ -143,8 +143,8 @@ function Versions({ versions, shown }: { versions: readonly FileInfo[]; shown: F
 /** The difference between the displayed version and an earlier one. */
 function Difference({ versions, file }: { versions: readonly FileInfo[]; file: FileInfo }) {
   const earlier = versions.filter(({ version }) => version < file.version);
-  const wanted = Number(query.value.get('from'));
-  const base = earlier.find(({ version }) => version === wanted) ?? earlier[0];
+  const fromVersion = Number(query.value.get('from'));
+  const base = earlier.find(({ version }) => version === fromVersion) ?? earlier[0];
   const texts = useAsked(
     async (relay) => (base ? Promise.all([base, file].map((one) => readLines(relay, one))) : null),
     [base?.etag, file.etag],

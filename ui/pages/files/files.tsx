@@ -72,8 +72,8 @@ function FileList({ space }: { space: string }) {
     'rows',
     async (relay, page) => {
       // With a filter, list the files in all folders below this one. Otherwise list this folder only.
-      const wanted = filtered ? { q: q || undefined } : { delimiter: '/' as const };
-      const found = await relay.files.list(space, { prefix: folder || undefined, ...page, ...wanted });
+      const listOptions = filtered ? { q: q || undefined } : { delimiter: '/' as const };
+      const found = await relay.files.list(space, { prefix: folder || undefined, ...page, ...listOptions });
       const folders = (found.prefixes ?? []).map((path) => ({ path, folder: true as const }));
       return { rows: [...folders, ...found.files], next: found.next };
     },

@@ -191,8 +191,8 @@ function describeStorage({ store, storage }: UsageReport): string {
 }
 
 function mergeById(live: readonly Activity[], listed: readonly Activity[]): Activity[] {
-  const known = new Set(live.map(({ id }) => id));
-  return [...live, ...listed.filter(({ id }) => !known.has(id))];
+  const liveIds = new Set(live.map(({ id }) => id));
+  return [...live, ...listed.filter(({ id }) => !liveIds.has(id))];
 }
 
 function Agents() {

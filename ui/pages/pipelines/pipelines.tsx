@@ -47,11 +47,11 @@ function RunList() {
   const [status, name, time] = filters;
   const selection = useSelection<RunItem>(({ pipeline, run }) => `${pipeline} ${run.slice(0, 8)}`);
   const runner = useRunner();
-  const words = name.toLowerCase();
+  const lowerName = name.toLowerCase();
   const runs = usePages('runs', (relay, { after }) => relay.threads.runs({ after, limit: 100 }), filters, {
     matches: (run) =>
       (status === '' || run.status === status) &&
-      run.pipeline.toLowerCase().includes(words) &&
+      run.pipeline.toLowerCase().includes(lowerName) &&
       isWithin(time, run.started_at),
     isPast: ({ started_at }) => !isWithin(time, started_at),
     live: ({ kind }) => kind.startsWith('pipeline.'),

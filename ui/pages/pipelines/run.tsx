@@ -63,8 +63,8 @@ export function RunPage({ id }: { id: string }) {
 }
 
 function Body({ run }: { run: PipelineRun }) {
-  const wanted = query.value.get('step');
-  const chosen = run.instances.find(({ step }) => step === wanted) ?? defaultInstance(run.instances);
+  const stepId = query.value.get('step');
+  const chosen = run.instances.find(({ step }) => step === stepId) ?? defaultInstance(run.instances);
   // Runs of earlier versions did not record their steps. Take the steps from the instances, without dependencies.
   const ids = [...new Set(run.instances.map(({ of }) => of))];
   const steps = run.steps.length > 0 ? run.steps : ids.map((id) => ({ id, agent: null, needs: [] }));
@@ -103,6 +103,7 @@ function Body({ run }: { run: PipelineRun }) {
 
 /** Selects the step to open first: a failed one, else a running one, else the last result. */
 function defaultInstance(instances: readonly StepInstance[]): StepInstance | null {
-  const has = (wanted: StepInstance['status']) => instances.find(({ status }) => status === wanted);
+  const has = (wantedStatus: StepInstance['status']) =>
+    instances.find(({ status }) => status === wantedStatus);
   return has('failed') ?? has('running') ?? instances.findLast(({ ref }) => ref !== null) ?? null;
 }

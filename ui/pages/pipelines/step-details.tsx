@@ -72,7 +72,7 @@ export function StepDetails({ run, instance }: { run: PipelineRun; instance: Ste
  * that the step's `context` names.
  */
 function Prompt({ run, event }: { run: string; event: string }) {
-  const asked = useAsked(
+  const promptRequest = useAsked(
     async (relay) => {
       const before = Number(event) - 1;
       const { events } = await relay.threads.events(run, {
@@ -86,7 +86,7 @@ function Prompt({ run, event }: { run: string; event: string }) {
   return (
     <>
       <h3 class="spaced">Prompt</h3>
-      <Answer of={asked}>
+      <Answer of={promptRequest}>
         {({ prompt, prompt_cut }) => (
           <>
             <pre class="said break" tabIndex={0}>

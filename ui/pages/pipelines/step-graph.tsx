@@ -88,9 +88,9 @@ function layoutGraph(
   const graph = new Graph();
   graph.setGraph({ rankdir: 'LR', nodesep: 18, ranksep: 44, marginx: 6, marginy: 6 });
   graph.setDefaultEdgeLabel(() => ({}));
-  const known = new Set(steps.map(({ id }) => id));
+  const stepIds = new Set(steps.map(({ id }) => id));
   for (const { id } of steps) graph.setNode(id, { width: WIDTH, height: HEIGHT });
-  for (const { id, needs } of steps) for (const need of needs) if (known.has(need)) graph.setEdge(need, id);
+  for (const { id, needs } of steps) for (const need of needs) if (stepIds.has(need)) graph.setEdge(need, id);
   layout(graph);
   const { width = 0, height = 0 } = graph.graph() as { width?: number; height?: number };
   return {

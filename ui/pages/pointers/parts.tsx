@@ -17,10 +17,10 @@ const KINDS = [
 /** Parts of a payload as an agent would pull them: an outline, lines, matches, a JSON path. */
 export function Parts({ client, url }: { client: ContextRelay; url: string }) {
   const [kind, setKind] = useState<(typeof KINDS)[number]>(KINDS[0]);
-  const [wanted, setWanted] = useState('');
+  const [input, setInput] = useState('');
   const [part, setPart] = useState<Part | null>(null);
   const pulling = useAction(async () => {
-    const request = (kind.name === 'outline' ? { outline: true } : { [kind.name]: wanted }) as PartRequest;
+    const request = (kind.name === 'outline' ? { outline: true } : { [kind.name]: input }) as PartRequest;
     setPart(await client.pullPart(url, request));
   });
   return (
@@ -39,9 +39,9 @@ export function Parts({ client, url }: { client: ContextRelay; url: string }) {
             class="mono"
             required
             grow
-            value={wanted}
+            value={input}
             placeholder={kind.hint}
-            set={setWanted}
+            set={setInput}
           />
         )}
         <button type="submit" class="button align-end" disabled={pulling.busy}>

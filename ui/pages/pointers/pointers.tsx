@@ -107,10 +107,10 @@ function PointerList() {
   const filters = readParams('q', 'channel', 'from', 'time', 'kind');
   const [q, channel, from, time, kind] = filters;
   const selection = useSelection<ListedPointer>(({ id, handle }) => handle ?? id.slice(0, 8));
-  const wanted = { ...(q ? { q } : {}), ...(channel ? { channel } : {}), ...(from ? { from } : {}) };
+  const serverFilters = { ...(q ? { q } : {}), ...(channel ? { channel } : {}), ...(from ? { from } : {}) };
   const pointers = usePages(
     'pointers',
-    (relay, page) => relay.pointers.list({ ...page, ...wanted }),
+    (relay, page) => relay.pointers.list({ ...page, ...serverFilters }),
     filters,
     {
       matches: (pointer) =>

@@ -144,11 +144,11 @@ function Todos({ todos }: { todos: ProjectView['todos'] }) {
         <Command line='relay todo add "Write the load test"' about="Add one, in the project folder:" />
       </Empty>
     );
-  const words = q.toLowerCase();
+  const lowerQuery = q.toLowerCase();
   const rows = todos.filter(
     (todo) =>
       (status === '' || todo.status === status) &&
-      `${todo.id} ${todo.title} ${todo.notes}`.toLowerCase().includes(words),
+      `${todo.id} ${todo.title} ${todo.notes}`.toLowerCase().includes(lowerQuery),
   );
   return (
     <>

@@ -96,13 +96,13 @@ function TaskList() {
     [state],
     REFRESH,
   );
-  const words = q.toLowerCase();
+  const lowerQuery = q.toLowerCase();
   const matches = (task: TaskInfo) =>
     (state !== 'stuck' || task.stuck !== null) &&
     (agent === '' || agentOf(task) === agent) &&
     (channel === '' || task.channel === channel) &&
     isWithin(time, task.created_at) &&
-    `${task.summary ?? ''} ${task.from}`.toLowerCase().includes(words);
+    `${task.summary ?? ''} ${task.from}`.toLowerCase().includes(lowerQuery);
   const agents = useAsked((relay) => relay.agents.list(), [], REFRESH);
   const stuck = tasks.value?.tasks.filter((task) => task.stuck !== null) ?? [];
   return (

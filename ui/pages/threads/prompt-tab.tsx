@@ -15,14 +15,14 @@ import { revealHidden } from '../../viewers/reveal-hidden.ts';
 export function PromptTab({ id, version }: { id: string; version: number }) {
   const [format, setFormat] = useState<RenderFormat>('anthropic');
   const [draft, setDraft] = useState('');
-  const [words, setWords] = useState('');
+  const [question, setQuestion] = useState('');
   const rendered = useAsked(
-    (relay) => relay.threads.render(id, { format, dry: true, ...(words ? { words } : {}) }),
-    [id, version, format, words],
+    (relay) => relay.threads.render(id, { format, dry: true, ...(question ? { words: question } : {}) }),
+    [id, version, format, question],
   );
   return (
     <>
-      <form class="bar" onSubmit={onSubmit(() => setWords(draft.trim()))}>
+      <form class="bar" onSubmit={onSubmit(() => setQuestion(draft.trim()))}>
         <Field label="Question" grow value={draft} placeholder="What should I do next?" set={setDraft} />
         <Select
           label="Format"

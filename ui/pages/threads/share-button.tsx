@@ -33,12 +33,12 @@ function Shares({ id }: { id: string }) {
   const [name, setName] = useState('');
   const [link, setLink] = useState<string | null>(null);
   const creating = useAction(async (relay) => {
-    const made = await relay.shares.create({
+    const share = await relay.shares.create({
       thread_id: id,
       expires_in: days * DAY_SECONDS,
       ...(name.trim() ? { name: name.trim() } : {}),
     });
-    setLink(location.origin + made.path);
+    setLink(location.origin + share.path);
     shares.again();
   });
   const revoking = useAction(async (relay, share: string) => {

@@ -17,8 +17,8 @@ const VIEWS = { read: 'Read', diff: 'Diff', json: 'JSON' };
 
 /** The state of a thread at any version, as lines with authors, as a diff, or as raw JSON. */
 export function StateTab({ id, newest, readOnly }: { id: string; newest: number; readOnly: boolean }) {
-  const wanted = Number(query.value.get('v')) || newest;
-  const at = Math.min(Math.max(1, wanted), newest);
+  const requestedVersion = Number(query.value.get('v')) || newest;
+  const at = Math.min(Math.max(1, requestedVersion), newest);
   const debounced = useDebounced(at);
   const wantedView = query.value.get('view') ?? '';
   const view = Object.hasOwn(VIEWS, wantedView) ? (wantedView as keyof typeof VIEWS) : 'read';

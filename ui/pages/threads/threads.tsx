@@ -41,10 +41,10 @@ function ThreadList() {
   const picked = [...selection.rows.keys()];
   // If the text has only hexadecimal digits, search it as the start of an id. Otherwise search the names
   // for its words.
-  const words = ID_START.test(q) ? { prefix: q.toLowerCase() } : q ? { q } : {};
+  const search = ID_START.test(q) ? { prefix: q.toLowerCase() } : q ? { q } : {};
   const threads = usePages(
     'threads',
-    (relay, page) => relay.threads.list({ ...page, ...words, ...(by ? { by } : {}) }),
+    (relay, page) => relay.threads.list({ ...page, ...search, ...(by ? { by } : {}) }),
     filters,
     {
       matches: ({ created_at }) => isWithin(time, created_at),
