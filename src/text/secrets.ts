@@ -15,24 +15,24 @@ export interface SecretFinding {
  */
 export function findSecrets(text: string): SecretFinding[] {
   const scanned = text.slice(0, SECRET_SCAN_CHARS);
-  const found: { kind: string; at: number }[] = [];
+  const matches: { kind: string; at: number }[] = [];
   for (const { kind, pattern } of credentialFormats(scanned)) {
     for (const match of scanned.matchAll(pattern)) {
-      if (!isPlaceholder(match[0])) found.push({ kind, at: match.index });
-      if (found.length >= MAX_MATCHES) break;
+      if (!isPlaceholder(match[0])) matches.push({ kind, at: match.index });
+      if (matches.length >= MAX_MATCHES) break;
     }
   }
   for (const match of scanned.matchAll(URL_PASSWORD)) {
     if (!isPlaceholder(match[2]!) && !PLAIN_WORD.test(match[2]!))
-      found.push({ kind: 'password in a URL', at: match.index });
+      matches.push({ kind: 'password in a URL', at: match.index });
   }
   for (const match of scanned.matchAll(ASSIGNMENT)) {
-    if (isSecretValue(match[1]!, match[2]!)) found.push({ kind: 'password or key', at: match.index });
+    if (isSecretValue(match[1]!, match[2]!)) matches.push({ kind: 'password or key', at: match.index });
   }
   for (const match of scanned.matchAll(BEARER)) {
-    if (isSecretValue('key', match[1]!)) found.push({ kind: 'bearer token', at: match.index });
+    if (isSecretValue('key', match[1]!)) matches.push({ kind: 'bearer token', at: match.index });
   }
-  return toFindings(scanned, found);
+  return toFindings(scanned, matches);
 }
 
 /** Masks everything that `findSecrets` finds, in the whole text. */

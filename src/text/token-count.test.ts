@@ -118,9 +118,9 @@ test('a long piece without a break is cut, and the text after it is counted exac
     tokenizer: 'o200k_base',
     estimated: true,
   });
-  const words = 'one two three '.repeat(2_000);
-  const { tokens } = countTokens(`${'a'.repeat(80_000)} ${words}`);
-  assert.equal(tokens, 80_000 / 8 + reference(` ${words}`).tokens);
+  const repeated = 'one two three '.repeat(2_000);
+  const { tokens } = countTokens(`${'a'.repeat(80_000)} ${repeated}`);
+  assert.equal(tokens, 80_000 / 8 + reference(` ${repeated}`).tokens);
 });
 
 test('the documents of this repository are counted exactly', () => {

@@ -15,19 +15,19 @@ export function tokenCounter({ charClasses, rankOf }: TokenTable): (text: string
     const pieces = new TokenPieces(text, charClasses);
     const stride = Math.max(1, text.length / TOKEN_COUNT_CHARS);
     // Cache the count of each piece, because words repeat and this lookup is faster than one in the table.
-    const known = new Map<string, number>();
+    const countCache = new Map<string, number>();
     let [tokens, counted] = [0, 0];
     for (let from = 0; from < text.length; ) {
       const began = from;
       while (from < text.length && from < began + TOKEN_SLICE_CHARS) {
         const to = pieces.end(from);
         const piece = text.slice(from, to);
-        let count = known.get(piece);
+        let count = countCache.get(piece);
         if (count === undefined) {
           if (3 * piece.length > bytes.length) bytes = new Uint8Array(MAX_PIECE_BYTES);
           const { written } = encoder.encodeInto(piece, bytes);
           count = rankOf(bytes, 0, written) === NO_TOKEN ? merge.count(bytes, written) : 1;
-          known.set(piece, count);
+          countCache.set(piece, count);
         }
         tokens += count;
         from = to;

@@ -61,12 +61,12 @@ function cellSplitter(lines: readonly string[]): ((line: string) => string[]) | 
     const spaced = separator === ',' && lines.every((line) => /, /.test(line));
     if (usual >= 3 && steady > 0.9 && !spaced) return (line) => splitCells(line, separator);
   }
-  const words = lines[0]!.trim().split(/\s+/);
-  const isHeader = words.length >= 3 && words.every((word) => /^[A-Z%][A-Z0-9%_().:/-]*$/.test(word));
+  const columns = lines[0]!.trim().split(/\s+/);
+  const isHeader = columns.length >= 3 && columns.every((word) => /^[A-Z%][A-Z0-9%_().:/-]*$/.test(word));
   if (!isHeader) return null;
   return (line) => {
     const cells = line.trim().split(/\s+/);
-    return [...cells.slice(0, words.length - 1), cells.slice(words.length - 1).join(' ')];
+    return [...cells.slice(0, columns.length - 1), cells.slice(columns.length - 1).join(' ')];
   };
 }
 
@@ -149,7 +149,7 @@ class JsonReader extends FieldReader {
   #failures = 0;
   #failureLines = 0;
 
-  add(line: Line, found: Found): void {
+  add(line: Line, report: Found): void {
     const { text } = line;
     const indent = text.search(/\S/);
     if (indent > 0) this.#elements = this.#elements.filter((element) => element.indent < indent);
@@ -159,11 +159,11 @@ class JsonReader extends FieldReader {
     const placed = { ...line, context: this.#elements.map(({ lines }) => lines) };
     if (/^\s*[}\]]/.test(text)) this.#failureLines = 0;
     if (this.#failureLines-- > 0)
-      found(placed, this.#failures <= 1 ? 970 : 640 - Math.min(300, 8 * this.#failures));
+      report(placed, this.#failures <= 1 ? 970 : 640 - Math.min(300, 8 * this.#failures));
     if (FAILURE_OBJECT.test(text)) this.#failureLines = FAILURE_LINES;
     this.#pairs.read(text, (key, value, depth) => {
       if (isFailure(key, value)) {
-        found(placed, this.#failures++ === 0 ? 980 : 640 - Math.min(300, 8 * this.#failures));
+        report(placed, this.#failures++ === 0 ? 980 : 640 - Math.min(300, 8 * this.#failures));
         // A reason or message usually follows, so treat the next lines as part of the failure.
         if (indent > 0) this.#failureLines = 3;
       }
@@ -179,7 +179,7 @@ class DiffReader implements DocumentReader {
   #changes = 0;
   #part: 'message' | 'header' | 'hunk' = 'header';
 
-  add(line: Line, found: Found): void {
+  add(line: Line, report: Found): void {
     const { text } = line;
     // Later files, and later changes of a file, rank lower.
     const behind = 3 * Math.min(100, this.#files);
@@ -187,24 +187,24 @@ class DiffReader implements DocumentReader {
     if (/^commit [0-9a-f]{7}/.test(text)) {
       this.#part = 'message';
       this.#files++;
-      found(line, 690 - behind);
+      report(line, 690 - behind);
     } else if (/^(?:diff |--- |Index: )/.test(text)) this.#part = 'header';
     else if (stat) {
       this.#fields.add('changes', stat[1] ?? '', line);
-      found(line, 420 - behind);
+      report(line, 420 - behind);
     } else if (this.#part === 'message') {
       const files = /^ (\d+) files? changed/.exec(text);
       if (files) this.#fields.add('files', files[1]!, line);
-      found(line, (text.startsWith('    ') ? 680 : 400) - behind);
+      report(line, (text.startsWith('    ') ? 680 : 400) - behind);
     } else if (/^(?:\+\+\+ (?!\/dev\/null)|Only in |Binary files |rename |deleted file)/.test(text)) {
       this.#files++;
       this.#changes = 0;
-      found(line, 690 - behind);
+      report(line, 690 - behind);
     } else if (text.startsWith('@@')) {
       this.#part = 'hunk';
-      found(line, 300 - behind / 3);
+      report(line, 300 - behind / 3);
     } else if (/^[+-]/.test(text) && text.trim().length > 3) {
-      if (++this.#changes <= 40) found(line, 640 - 14 * this.#changes - behind);
+      if (++this.#changes <= 40) report(line, 640 - 14 * this.#changes - behind);
     }
   }
 
@@ -221,7 +221,7 @@ class HtmlReader implements DocumentReader {
   /** Kind of the current element, if its content is not part of the page's text. */
   #aside: 'code' | 'nav' | null = null;
 
-  add(line: Line, found: Found): void {
+  add(line: Line, report: Found): void {
     const { text } = line;
     if (/<(?:script|style|svg)\b/i.test(text)) this.#aside = 'code';
     else if (/<nav\b/i.test(text)) this.#aside = 'nav';
@@ -229,14 +229,14 @@ class HtmlReader implements DocumentReader {
     if (/<\/(?:script|style|svg|nav)>/i.test(text)) this.#aside = null;
     if (aside === 'code' || !/[\p{L}\p{N}]{2}/u.test(text.replace(/<[^<>]*>/g, ' '))) return;
     const behind = Math.min(300, 4 * this.#headings);
-    if (aside === 'nav') found(line, 250);
-    else if (/<(?:title|h1)\b/i.test(text)) found(line, 700);
+    if (aside === 'nav') report(line, 250);
+    else if (/<(?:title|h1)\b/i.test(text)) report(line, 700);
     else if (/<h[2-4]\b/i.test(text)) {
       this.#headings++;
       this.#texts = 0;
-      found(line, 660 - behind);
+      report(line, 660 - behind);
     } else {
-      found(line, 590 - behind - 8 * Math.min(30, this.#texts++));
+      report(line, 590 - behind - 8 * Math.min(30, this.#texts++));
     }
   }
 

@@ -90,10 +90,10 @@ export class JsonPairs {
   #escaped = false;
 
   /**
-   * For each key whose scalar value ends in this line, calls `found` with the key, the value and the nesting
+   * For each key whose scalar value ends in this line, calls `onField` with the key, the value and the nesting
    * depth of their object.
    */
-  read(line: string, found: (key: string, value: string, depth: number) => void): void {
+  read(line: string, onField: (key: string, value: string, depth: number) => void): void {
     for (let at = 0; at < line.length; at++) {
       const char = line[at]!;
       if (this.#inString) {
@@ -111,12 +111,12 @@ export class JsonPairs {
         this.#depth++;
         this.#key = this.#text = '';
       } else if (char === ',' || char === '}' || char === ']') {
-        this.#end(found);
+        this.#end(onField);
         if (char !== ',') this.#depth = Math.max(0, this.#depth - 1);
       } else if (char > ' ' && this.#text.length < 60) this.#text += char;
     }
     // The end of a line never ends a string, but it ends any other value.
-    if (!this.#inString && this.#text !== '' && this.#key !== '') this.#end(found);
+    if (!this.#inString && this.#text !== '' && this.#key !== '') this.#end(onField);
   }
 
   #end(found: (key: string, value: string, depth: number) => void): void {

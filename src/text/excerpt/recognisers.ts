@@ -248,5 +248,5 @@ function levelOf(text: string): Rank | null {
   // `ERROR: text` and `WARNING: text` at the start of a line come from a tool, not from a log.
   const word = LEVEL_FIELD.exec(text)?.[1] ?? (LEVEL_WORD.exec(text) ?? LEVEL_BRACKET.exec(text))?.[1];
   if (!word || /^(?:ERROR|WARNING|FATAL)(?::| \S+(?:::|\.py))/.test(text)) return null;
-  return LEVELS.find(([, words]) => words.test(word))?.[0] ?? null;
+  return LEVELS.find(([, pattern]) => pattern.test(word))?.[0] ?? null;
 }

@@ -76,7 +76,7 @@ export class Scanner {
   /** The first lines, until it is clear whether the text is a document. */
   #start: Line[] | null = [];
   #document: DocumentReader | null = null;
-  #found: Item[] = [];
+  #candidates: Item[] = [];
   readonly #counts = new Uint32Array(COUNTED_SHAPES);
   readonly #groups = new Map<number, Group>();
   readonly #head: Line[] = [];
@@ -136,15 +136,15 @@ export class Scanner {
   #addToDocument(line: Line, blank: boolean): void {
     if (blank) return;
     this.#document!.add(own(line), this.#find);
-    if (this.#found.length > 2 * DOCUMENT_ITEMS) {
-      this.#found.sort((a, b) => b.priority - a.priority || a.lines[0]!.number - b.lines[0]!.number);
-      this.#found.length = DOCUMENT_ITEMS;
+    if (this.#candidates.length > 2 * DOCUMENT_ITEMS) {
+      this.#candidates.sort((a, b) => b.priority - a.priority || a.lines[0]!.number - b.lines[0]!.number);
+      this.#candidates.length = DOCUMENT_ITEMS;
     }
   }
 
   readonly #find = (line: Line, priority: number) => {
     const context = line.context?.flat().filter(({ number }) => number < line.number) ?? [];
-    this.#found.push({ lines: [...context, line], priority });
+    this.#candidates.push({ lines: [...context, line], priority });
   };
 
   #addToRun(line: Line, blank: boolean): void {
@@ -237,7 +237,7 @@ export class Scanner {
   items(): Item[] {
     if (this.#start) this.#decide();
     this.#document?.end(this.#find);
-    const items: Item[] = [...this.#found];
+    const items: Item[] = [...this.#candidates];
     const failures: Block[] = [];
     for (const group of this.#groups.values()) {
       if (group.rank === 'failure' || group.rank === 'error') failures.push(...group.blocks);

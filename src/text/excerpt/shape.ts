@@ -15,13 +15,13 @@ const VARIABLE = /^["'`/~]|\d/;
  */
 export function shapeOf(text: string): number {
   let hash = 0x811c9dc5;
-  let words = 0;
+  let wordCount = 0;
   for (const [word] of text.slice(0, SHAPE_CHARS).matchAll(WORD)) {
     const name = word.replace(/=.*$/, '=');
     const isPath = name.includes('.') && /[/\\]/.test(name);
     const fixed = isPath || VARIABLE.test(name) ? '#' : name;
     for (let at = 0; at < fixed.length; at++) hash = Math.imul(hash ^ fixed.charCodeAt(at), 0x01000193);
-    if (fixed !== '#' && ++words === SHAPE_WORDS) break;
+    if (fixed !== '#' && ++wordCount === SHAPE_WORDS) break;
   }
   return hash >>> 0;
 }

@@ -123,11 +123,11 @@ export function walkJson<T>(
     at = skipSpace(text, at);
     const kind = kindAt(text, at);
     const parent = open.at(-1);
-    const found = begin(kind, at, parent, open.length);
+    const match = begin(kind, at, parent, open.length);
     if (parent) parent.count++;
     if (kind === 'object' || kind === 'array') {
       if (open.length === JSON_DEPTH) throw tooDeep();
-      const inside = { isArray: kind === 'array', found, count: 0, name: '' };
+      const inside = { isArray: kind === 'array', found: match, count: 0, name: '' };
       open.push(inside);
       at = skipSpace(text, at + 1);
       if (text[at] !== (kind === 'array' ? ']' : '}')) {
@@ -136,7 +136,7 @@ export function walkJson<T>(
       }
     } else {
       at = kind === 'string' ? skipString(text, at) : skipWord(text, at);
-      if (found) end(found, at, 0);
+      if (match) end(match, at, 0);
     }
     // After a value: close finished containers, or go on with the next value.
     for (;;) {

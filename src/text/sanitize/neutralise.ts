@@ -10,7 +10,7 @@ export function neutralise(text: string): string {
   let out = withoutFrameLines(stripInvisible(text));
   const lower = out.toLowerCase();
   for (const { kind, needs, pattern } of REPLACEMENTS) {
-    if (needs.some((words) => lower.includes(words))) out = out.replace(pattern(), `[removed: ${kind}]`);
+    if (needs.some((phrase) => lower.includes(phrase))) out = out.replace(pattern(), `[removed: ${kind}]`);
   }
   return linksAsText(out);
 }
