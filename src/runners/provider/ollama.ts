@@ -71,10 +71,10 @@ function contextWindow(bytes: number, answerTokens: number): number {
 }
 
 function answered(content: string, thinking: string, called: readonly Called[]) {
-  const calls = called.map(({ id, function: { name = '', arguments: given = {} } = {} }, at) => ({
+  const calls = called.map(({ id, function: { name = '', arguments: args = {} } = {} }, at) => ({
     id: id ?? `call_${at}`,
     name,
-    arguments: JSON.stringify(given),
+    arguments: JSON.stringify(args),
   }));
   const message = { role: 'assistant', content, ...(thinking ? { thinking } : {}), tool_calls: called };
   return { calls, turn: [message] };

@@ -26,13 +26,13 @@ for (const [provider, env, path, header] of PROVIDER_ENVIRONMENTS) {
       output_tokens: Math.ceil(text.length / 4),
       ...cached,
     });
-    const [asked] = server.asked;
-    assert.equal(asked!.path, path);
-    assert.deepEqual([asked!.system, asked!.user], ['be brief', 'hello there']);
-    assert.ok(asked!.maxTokens! > 0);
+    const [request] = server.asked;
+    assert.equal(request!.path, path);
+    assert.deepEqual([request!.system, request!.user], ['be brief', 'hello there']);
+    assert.ok(request!.maxTokens! > 0);
     assert.ok(model.name.startsWith(`${provider}/`));
-    if (header) assert.ok(String(asked!.headers[header]).includes(KEY));
-    else assert.ok(!JSON.stringify(asked!.headers).includes(KEY));
+    if (header) assert.ok(String(request!.headers[header]).includes(KEY));
+    else assert.ok(!JSON.stringify(request!.headers).includes(KEY));
   });
 
   test(`${provider}: an answer that is cut off is a failure, not a short answer`, async () => {

@@ -68,20 +68,20 @@ const WIRES: { readonly [provider in ProviderName]: Wire } = {
 /**
  * Opens a model. The choice, the environment or the preferences select its provider, in this order. If only a
  * base URL is chosen, the provider is `compatible` and the preferences do not count. If nothing selects a
- * provider, uses the first one whose environment variable is set. `found` contains installed programs, which
+ * provider, uses the first one whose environment variable is set. `installed` contains installed programs, which
  * the error for a missing API key suggests instead.
  */
 export function openModel(
   choice: ModelChoice,
   env: Variables,
-  found: readonly string[],
+  installed: readonly string[],
   preferences: Preferences = { provider: null, models: {} },
 ): Model {
-  const provider = chooseProvider(choice, env, found, preferences.provider);
+  const provider = chooseProvider(choice, env, installed, preferences.provider);
   const row: Provider = PROVIDERS[provider];
   const { path, headers, format, older } = WIRES[provider];
   const key = row.key === null ? (env.RELAY_MODEL_KEY ?? '') : (env[row.key] ?? '');
-  if (row.key !== null && key === '') throw noKey(provider, row.key, found);
+  if (row.key !== null && key === '') throw noKey(provider, row.key, installed);
   const base = choice.baseUrl ?? (env[row.baseKey] || row.base);
   const model = choice.model ?? (env.RELAY_MODEL || (preferences.models[provider] ?? row.model));
   if (!base) {
@@ -140,7 +140,7 @@ export function providerModel(
 function chooseProvider(
   choice: ModelChoice,
   env: Variables,
-  found: readonly string[],
+  installed: readonly string[],
   preferred: string | null,
 ): ProviderName {
   const named =
@@ -153,7 +153,7 @@ function chooseProvider(
   if (choice.baseUrl !== undefined) return 'compatible';
   const ready = PROVIDER_NAMES.find((name) => env[variableOf(PROVIDERS[name])]);
   if (ready) return ready;
-  throw noKey('anthropic', 'ANTHROPIC_API_KEY', found);
+  throw noKey('anthropic', 'ANTHROPIC_API_KEY', installed);
 }
 
 function noKey(provider: string, key: string, found: readonly string[]): RelayError {

@@ -20,14 +20,17 @@ function askedOf(name: string, sight: AgentView): string {
 
 test('Claude Code works, waits for input, or asks', () => {
   const box = [RULE, '❯ ', RULE];
-  const said = ['❯ Make it', '', '● Made it.', '', '✻ Cogitated for 11s'];
+  const answerRows = ['❯ Make it', '', '● Made it.', '', '✻ Cogitated for 11s'];
   const manual = '  ⏸ manual mode on · ? for shortcuts';
-  assert.equal(stateOf('claude', screen(...said, ...box, manual)), 'ready');
+  assert.equal(stateOf('claude', screen(...answerRows, ...box, manual)), 'ready');
   assert.equal(
-    stateOf('claude', screen(...said, RULE, '❯ 1. a draft', '  2. of mine', RULE, manual)),
+    stateOf('claude', screen(...answerRows, RULE, '❯ 1. a draft', '  2. of mine', RULE, manual)),
     'unclear',
   );
-  assert.equal(stateOf('claude', screen(...said, ...box, '  ⏵⏵ auto mode on · esc to interrupt')), 'busy');
+  assert.equal(
+    stateOf('claude', screen(...answerRows, ...box, '  ⏵⏵ auto mode on · esc to interrupt')),
+    'busy',
+  );
   const older = [`╭${RULE}╮`, '│ > ', `╰${RULE}╯`, '  ? for shortcuts'];
   assert.equal(stateOf('claude', screen('● Made it.', ...older)), 'ready');
   const bash = [
@@ -109,12 +112,12 @@ test('Gemini CLI works, waits for input, or asks', () => {
     ...[`╭${RULE}╮`, '│ ? Shell  touch made │', `│ ╭${RULE}╮ │`, '│ │ touch made │ │', `│ ╰${RULE}╯ │`],
     ...['│ Allow execution of [Shell]? │', '│ ● 1. Allow once │', '│   2. No (esc) │', `╰${RULE}╯`],
   ];
-  const asked = '? Shell touch made · touch made · Allow execution of [Shell]?';
-  assert.equal(askedOf('gemini', screen(...sent, ...dialog)), asked);
+  const question = '? Shell touch made · touch made · Allow execution of [Shell]?';
+  assert.equal(askedOf('gemini', screen(...sent, ...dialog)), question);
   const done = [`╭${RULE}╮`, '│ ✓  Shell touch made │', `╰${RULE}╯`];
   assert.equal(
     askedOf('gemini', screen(...sent, ...done, ...dialog)),
-    asked,
+    question,
     'an earlier box is not the dialog',
   );
   const trust = [`╭${RULE}╮`, '│ Do you trust the files? │', '│ ● 1. Trust folder │', `╰${RULE}╯`];

@@ -39,8 +39,8 @@ export class Tmux {
     const panes = await this.#run(['list-panes', '-a', '-F', format]).catch(() => '');
     const some = panes.trim().split('\n').filter(Boolean).slice(0, 20);
     const list = some.length === 0 ? 'tmux has no panes.' : `The panes are: ${some.join(', ')}.`;
-    const wanted = JSON.stringify(target.replace(/^=/, ''));
-    return `tmux has no target ${wanted}. A target is SESSION, SESSION:WINDOW or SESSION:WINDOW.PANE. ${list}`;
+    const targetName = JSON.stringify(target.replace(/^=/, ''));
+    return `tmux has no target ${targetName}. A target is SESSION, SESSION:WINDOW or SESSION:WINDOW.PANE. ${list}`;
   }
 
   /** Returns the title and the screen of a pane. One command captures both, so that they belong together. */
