@@ -87,11 +87,11 @@ export function isRelayAdmin({ tenant, scopes, channelPrefix }: Caller): boolean
 }
 
 /**
- * Returns the tenant that a request is about: the caller's, or the tenant in `wanted` if the caller is a relay admin.
+ * Returns the tenant that a request is about: the caller's, or `tenant` if the caller is a relay admin.
  */
-export function tenantOf(caller: Caller, wanted: string | undefined): string {
-  if (wanted === undefined || wanted === caller.tenant) return caller.tenant;
-  if (isRelayAdmin(caller)) return checkTenant(wanted);
+export function tenantOf(caller: Caller, tenant: string | undefined): string {
+  if (tenant === undefined || tenant === caller.tenant) return caller.tenant;
+  if (isRelayAdmin(caller)) return checkTenant(tenant);
   throw new RelayError('forbidden', { what: `The key "${caller.name}" belongs to another tenant.` });
 }
 

@@ -35,10 +35,12 @@ export function isPattern(name: string): boolean {
 
 /** Returns whether a pattern matches the name of a channel. */
 export function matchesPattern(pattern: string, channel: string): boolean {
-  const [wanted, parts] = [pattern.split('.'), channel.split('.')];
-  const open = wanted.at(-1) === '>';
-  if (open ? parts.length < wanted.length : parts.length !== wanted.length) return false;
-  return wanted.every((part, i) => part === '*' || part === parts[i] || (open && i === wanted.length - 1));
+  const [patternParts, parts] = [pattern.split('.'), channel.split('.')];
+  const open = patternParts.at(-1) === '>';
+  if (open ? parts.length < patternParts.length : parts.length !== patternParts.length) return false;
+  return patternParts.every(
+    (part, i) => part === '*' || part === parts[i] || (open && i === patternParts.length - 1),
+  );
 }
 const member = { args: ['name', 'group'], channels: onChannel } as const;
 

@@ -125,8 +125,8 @@ export class RunFold {
 
 /** Parses a status. Clients write the events of runs, so an unknown value counts as failed. */
 export function parseStatus(value: Json | undefined): RunStatus {
-  const known = ['done', 'failed', 'interrupted', 'partial', 'cancelled'] as const;
-  return known.find((status) => status === value) ?? 'failed';
+  const statuses = ['done', 'failed', 'interrupted', 'partial', 'cancelled'] as const;
+  return statuses.find((status) => status === value) ?? 'failed';
 }
 
 export function number(value: Json | undefined): number | null {

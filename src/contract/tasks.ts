@@ -41,8 +41,8 @@ export function resultKey(taskId: string): string {
 export function settledTask(
   metadata: JsonObject | undefined,
 ): { id: string; status: shapes.TaskStatus } | null {
-  const { task_id, status: given } = metadata ?? {};
-  const status = TASK_STATUSES.find((each) => each === given);
+  const { task_id, status: rawStatus } = metadata ?? {};
+  const status = TASK_STATUSES.find((each) => each === rawStatus);
   if (status === undefined || typeof task_id !== 'string' || !isUuid(task_id)) return null;
   return { id: task_id.toLowerCase(), status };
 }

@@ -16,8 +16,8 @@ export function checkInput<T extends z.ZodObject>(
 
 type Issue = z.core.$ZodIssue;
 
-function describeIssue(issue: Issue, known: readonly string[]): string {
-  if (issue.code === 'unrecognized_keys') return unknownField(issue, known);
+function describeIssue(issue: Issue, fields: readonly string[]): string {
+  if (issue.code === 'unrecognized_keys') return unknownField(issue, fields);
   const name = issue.path.length > 0 ? named(issue.path) : 'The input';
   if (!LIBRARY.test(issue.message)) return `${name}: ${issue.message}.`;
   return `${name} ${isMissing(issue) ? 'is missing' : problemText(issue)}.`;
@@ -28,11 +28,11 @@ const LIBRARY = /^(Invalid|Too (big|small))/;
 
 function unknownField(
   { keys, path }: Issue & { code: 'unrecognized_keys' },
-  known: readonly string[],
+  fields: readonly string[],
 ): string {
   const key = keys[0]!;
-  const near = path.length === 0 ? nearest(key, known) : null;
-  return `There is no field ${named([...path, key])}. ${near ? `Did you mean "${near}"?` : `Known fields: ${known.join(', ')}.`}`;
+  const near = path.length === 0 ? nearest(key, fields) : null;
+  return `There is no field ${named([...path, key])}. ${near ? `Did you mean "${near}"?` : `Known fields: ${fields.join(', ')}.`}`;
 }
 
 /** Quotes the path of a field, cut at 100 characters, because clients can send names of any length. */

@@ -22,13 +22,13 @@ export async function askPerson(
   question: string,
   { timeout, signal, onAsked, ...input }: AskOptions = {},
 ): Promise<AskedQuestion> {
-  const asked = await questions.ask({ ...input, question, ...(timeout ? { expires_in: timeout } : {}) });
-  await onAsked?.(asked);
+  const posted = await questions.ask({ ...input, question, ...(timeout ? { expires_in: timeout } : {}) });
+  await onAsked?.(posted);
   try {
-    return await waitForAnswer(questions, asked, signal);
+    return await waitForAnswer(questions, posted, signal);
   } catch (error) {
     // If the question cannot be withdrawn, it stays open until it expires.
-    if (signal?.aborted) await questions.withdraw(asked.id).catch(() => {});
+    if (signal?.aborted) await questions.withdraw(posted.id).catch(() => {});
     throw error;
   }
 }
@@ -36,10 +36,10 @@ export async function askPerson(
 /** Waits until a question is answered. A program that has crashed can call it again. */
 export async function waitForAnswer(
   questions: QuestionsApi,
-  asked: AskedQuestion,
+  posted: AskedQuestion,
   signal?: AbortSignal,
 ): Promise<AskedQuestion> {
-  for (let current = asked; ; current = await questions.get(asked.id)) {
+  for (let current = posted; ; current = await questions.get(posted.id)) {
     if (current.status === 'answered') return current;
     if (current.status !== 'open')
       throw new RelayError('failed', {

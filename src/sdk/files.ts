@@ -190,29 +190,29 @@ export class FileSpace {
 
   /** Reads several files in few requests. Returns the files that exist, by path. */
   async read(paths: readonly string[], options: CallOptions = {}): Promise<Map<string, FileRead>> {
-    const found = new Map<string, FileRead>();
+    const reads = new Map<string, FileRead>();
     /** Reads some of the files with one request and returns the others. */
-    const readSome = async (wanted: readonly string[]): Promise<readonly string[]> => {
-      const { files, left } = await this.#api.read(this.name, wanted.slice(0, FILES_AT_ONCE), options);
-      for (const { content, ...file } of files) found.set(file.path, readOf(file, content));
-      const later = wanted.slice(FILES_AT_ONCE);
+    const readSome = async (batch: readonly string[]): Promise<readonly string[]> => {
+      const { files, left } = await this.#api.read(this.name, batch.slice(0, FILES_AT_ONCE), options);
+      for (const { content, ...file } of files) reads.set(file.path, readOf(file, content));
+      const later = batch.slice(FILES_AT_ONCE);
       if (files.length > 0) return [...later, ...left];
       // The relay returned none of the files. So each of them is too large for a combined response. Read them one by one.
       for (const path of left) {
         const { file, body } = await this.#api.get(this.name, path, {}, options);
-        found.set(path, readOf(file, await collect(body, { bytes: STORED_BYTES, what: 'a file' })));
+        reads.set(path, readOf(file, await collect(body, { bytes: STORED_BYTES, what: 'a file' })));
       }
       return later;
     };
-    const readAll = async (wanted: readonly string[]) => {
-      for (let left = wanted; left.length > 0; ) left = await readSome(left);
+    const readAll = async (batch: readonly string[]) => {
+      for (let left = batch; left.length > 0; ) left = await readSome(left);
     };
     const left = paths.length > 0 ? await readSome(paths) : [];
     // The other files do not fit into one response. Send two requests at a time, so that the relay is busy while this
     // process receives a response.
     const half = left.length >> 1;
     await Promise.all([readAll(left.slice(0, half)), readAll(left.slice(half))]);
-    return found;
+    return reads;
   }
 
   /** Writes several files. Each is written completely or not at all. Returns one result per file, in order. */

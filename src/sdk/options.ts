@@ -111,13 +111,13 @@ export function toOptions(optionsOrUrl: ContextRelayOptions | string): ContextRe
 }
 
 /** Throws if the options contain a name that does not exist, such as `max_pulls` instead of `maxPulls`. */
-export function refuseUnknown(options: object, known: { readonly [name: string]: 1 }): void {
-  const unknown = Object.keys(options).find((name) => !Object.hasOwn(known, name));
+export function refuseUnknown(options: object, allowed: { readonly [name: string]: 1 }): void {
+  const unknown = Object.keys(options).find((name) => !Object.hasOwn(allowed, name));
   if (unknown === undefined) return;
-  const meant = nearest(unknown, Object.keys(known));
+  const meant = nearest(unknown, Object.keys(allowed));
   throw badRequest(
     `There is no option "${unknown}".`,
-    meant ? `Use "${meant}".` : `The options are ${Object.keys(known).join(', ')}.`,
+    meant ? `Use "${meant}".` : `The options are ${Object.keys(allowed).join(', ')}.`,
   );
 }
 
