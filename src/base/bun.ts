@@ -5,7 +5,7 @@ interface BunFunctions {
   readonly CryptoHasher: new (algorithm: 'sha256') => Sha256;
   readonly hash: { crc32(bytes: Uint8Array, before?: number): number };
   mmap(path: string): Uint8Array;
-  spawn(words: readonly string[], o: SpawnOptions): SpawnedProgram;
+  spawn(argv: readonly string[], o: SpawnOptions): SpawnedProgram;
   readonly stdin: { stream(): ReadableStream<Uint8Array> };
   readonly unsafe: { setJITPolicy(scale: number): void };
 }

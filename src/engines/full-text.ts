@@ -48,16 +48,14 @@ export class FullText {
   }
 
   /** Adds a document. Must run inside a transaction. `words` is the result of `splitLetters`; `fields` is JSON. */
-  put(key: string, words: string, fields: string): void {
+  put(key: string, text: string, fields: string): void {
     this.remove(key);
     const scope = folders(key)
       .map((folder) => this.#folderWord(folder))
       .join(' ');
     const sql = 'INSERT INTO documents (key, scope, fields, text) VALUES (?, ?, ?, ?)';
-    const { lastInsertRowid } = this.#db.sql(sql).run(key, scope, fields, words);
-    this.#db
-      .sql('INSERT INTO words (rowid, scope, text) VALUES (?, ?, ?)')
-      .run(lastInsertRowid, scope, words);
+    const { lastInsertRowid } = this.#db.sql(sql).run(key, scope, fields, text);
+    this.#db.sql('INSERT INTO words (rowid, scope, text) VALUES (?, ?, ?)').run(lastInsertRowid, scope, text);
   }
 
   /** Removes a document from the index. Must run inside a transaction. */

@@ -79,11 +79,11 @@ export class JsonSchema {
   }
 
   *#members(schema: JsonObject, value: JsonObject, path: Path, depth: number): Problems {
-    const known = (schema.properties ?? {}) as JsonObject;
+    const properties = (schema.properties ?? {}) as JsonObject;
     const patterns = Object.entries((schema.patternProperties ?? {}) as JsonObject);
     for (const key of Object.keys(value)) {
       const parts = [
-        ...(Object.hasOwn(known, key) ? [known[key]!] : []),
+        ...(Object.hasOwn(properties, key) ? [properties[key]!] : []),
         ...patterns.filter(([pattern]) => new RegExp(pattern, 'u').test(key)).map(([, part]) => part),
       ];
       if (parts.length === 0 && schema.additionalProperties === false)

@@ -131,9 +131,9 @@ export async function checkedBody(
       await reader.cancel().catch(() => {});
       throw damagedBodyError(`the body of ${key}`, 'altered');
     }
-    const wanted = block.subarray(Math.max(start - at, 0), Math.max(end - at, 0));
+    const slice = block.subarray(Math.max(start - at, 0), Math.max(end - at, 0));
     at += length;
-    return wanted;
+    return slice;
   };
   let first: Uint8Array | null = await next();
   return new ReadableStream<Uint8Array>(

@@ -34,7 +34,7 @@ export interface Candidate {
 export const unspaced = () =>
   /[\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Thai}\p{scx=Laoo}\p{scx=Khmr}\p{scx=Mymr}\p{scx=Hang}]\p{M}*/gu;
 
-const words = () => /[\p{L}\p{N}\p{Co}][\p{L}\p{N}\p{Co}\p{M}]*/gu;
+const wordPattern = () => /[\p{L}\p{N}\p{Co}][\p{L}\p{N}\p{Co}\p{M}]*/gu;
 
 /**
  * Splits a query into terms. Removes endings, so that `entries` matches `entry` and `failed` matches `fails`.
@@ -42,7 +42,7 @@ const words = () => /[\p{L}\p{N}\p{Co}][\p{L}\p{N}\p{Co}\p{M}]*/gu;
  * query ends like a sentence. Stop words are dropped, except from a query that consists only of stop words.
  */
 export function queryTerms(query: string): Term[] {
-  const all = [...query.toWellFormed().matchAll(words())].map(([word]) => word);
+  const all = [...query.toWellFormed().matchAll(wordPattern())].map(([word]) => word);
   const significant = all.filter((word) => !STOP_WORDS.has(word.toLowerCase()));
   const chosen = significant.length > 0 ? significant : all;
   const isTyping = !/[.?!]\s*$/.test(query);
@@ -232,7 +232,7 @@ function hitOf(
 /** Puts each matching word between U+0002 and U+0003. `share` is the share of the words that match. */
 function mark(text: string, terms: readonly Term[]): { marked: string; share: number } {
   let [count, matched] = [0, 0];
-  const marked = text.replace(words(), (word) => {
+  const marked = text.replace(wordPattern(), (word) => {
     count++;
     if (termsIn(word, terms).length === 0) return word;
     matched++;

@@ -78,10 +78,10 @@ export class Listing<Item extends { readonly key: string }> {
     const isFull = () => items.length > o.limit;
     if (!isCached && total <= SMALL_FOLDER_KEYS) {
       const keys = await this.#keys(subjects, last);
-      const wanted = keys.filter((key) => key.startsWith(prefix) && isAfter(key, o.after));
-      wanted.sort(compareKeys);
-      for (let at = 0; at < wanted.length && !isFull(); ) {
-        const part = wanted.slice(at, at + Math.min(BATCH_MESSAGES, o.limit + 1 - items.length));
+      const matching = keys.filter((key) => key.startsWith(prefix) && isAfter(key, o.after));
+      matching.sort(compareKeys);
+      for (let at = 0; at < matching.length && !isFull(); ) {
+        const part = matching.slice(at, at + Math.min(BATCH_MESSAGES, o.limit + 1 - items.length));
         at += part.length;
         for (const item of (await this.#items(part, last)).values()) items.push(item);
       }
@@ -127,7 +127,7 @@ export class Listing<Item extends { readonly key: string }> {
    */
   async messages(subjects: readonly string[], last: number): Promise<Map<string, Message>> {
     const { connection } = this.#store;
-    const found = new Map<string, Message>();
+    const messages = new Map<string, Message>();
     let rest = [...subjects];
     for (let tries = 1; rest.length > 0; ) {
       const request = { multi_last: rest, batch: BATCH_MESSAGES, max_bytes: BATCH_BYTES };
@@ -139,14 +139,14 @@ export class Listing<Item extends { readonly key: string }> {
         await pause(LAG_PAUSE_MS * tries);
         continue;
       }
-      for (const message of batch.messages) found.set(message.subject, message);
+      for (const message of batch.messages) messages.set(message.subject, message);
       // A batch may end early at its byte limit. `pending` is then the number of messages that are left.
-      if (batch.pending === 0) return found;
-      rest = rest.filter((subject) => !found.has(subject));
+      if (batch.pending === 0) return messages;
+      rest = rest.filter((subject) => !messages.has(subject));
     }
     const single = await Promise.all(rest.map((subject) => connection.last(this.#stream, subject)));
-    for (const message of single) if (message) found.set(message.subject, message);
-    return found;
+    for (const message of single) if (message) messages.set(message.subject, message);
+    return messages;
   }
 
   /** Returns the live items of keys, in the order of the keys. */

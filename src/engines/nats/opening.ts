@@ -67,10 +67,10 @@ export interface Address {
  * Parses an address such as `nats://user:pass@a:4222,b:4222,c:4222/name`. The scheme may also be `tls://`.
  */
 export function parseAddress(url: string): Address {
-  const found = /^(nats|tls):\/\/(?:([^@/]*)@)?([^/@]+)(?:\/([\w-]{1,32})?)?$/.exec(url);
-  const servers = found?.[3]?.split(',').filter(Boolean) ?? [];
+  const match = /^(nats|tls):\/\/(?:([^@/]*)@)?([^/@]+)(?:\/([\w-]{1,32})?)?$/.exec(url);
+  const servers = match?.[3]?.split(',').filter(Boolean) ?? [];
   if (
-    !found ||
+    !match ||
     servers.length === 0 ||
     servers.some((server) => !/^(\[[\da-f:]+\]|[\w.-]+)(:\d+)?$/i.test(server))
   )
@@ -79,9 +79,9 @@ export function parseAddress(url: string): Address {
       what: 'it is not the address of a NATS cluster.',
       hint: 'For example: nats://a.example:4222,b.example:4222,c.example:4222',
     });
-  const [user, pass] = (found[2] ?? '').split(':').map(decodeURIComponent);
+  const [user, pass] = (match[2] ?? '').split(':').map(decodeURIComponent);
   const login = user ? (pass === undefined ? { token: user } : { user, pass }) : {};
-  return { servers, name: found[4] ?? 'relay', tls: found[1] === 'tls', ...login };
+  return { servers, name: match[4] ?? 'relay', tls: match[1] === 'tls', ...login };
 }
 
 /** Formats an address without its credentials. */
@@ -196,8 +196,8 @@ async function openStream(connection: Connection, address: Address, config: Stre
     if (found && found.num_replicas >= config.num_replicas) return found.num_replicas;
     try {
       // If a single server has become a cluster, update the stream to more replicas.
-      const wanted = found ? { ...found, num_replicas: config.num_replicas } : config;
-      await connection.api(`STREAM.${found ? 'UPDATE' : 'CREATE'}.${config.name}`, wanted);
+      const streamConfig = found ? { ...found, num_replicas: config.num_replicas } : config;
+      await connection.api(`STREAM.${found ? 'UPDATE' : 'CREATE'}.${config.name}`, streamConfig);
     } catch (error) {
       // Retry: another server may be creating the stream, or the nodes of the cluster may still be starting.
       if (performance.now() < until) {

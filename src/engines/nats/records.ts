@@ -253,8 +253,8 @@ export class NatsRecords implements Records {
   }
 
   async #addGroup(key: string, group: readonly Addition[]) {
-    const found = await this.#row(key);
-    const row = this.#isLive(found) ? found : null;
+    const stored = await this.#row(key);
+    const row = this.#isLive(stored) ? stored : null;
     let value: Json = row ? row.value : 0;
     let expiresAt = row?.expiresAt;
     let exists = row !== null;
@@ -274,7 +274,7 @@ export class NatsRecords implements Records {
     });
     if (!changed) return results;
     const frees = group.every(({ o }) => o.frees);
-    const seq = await this.#write(key, String(value), { expiresAt, frees }, found?.seq ?? 0);
+    const seq = await this.#write(key, String(value), { expiresAt, frees }, stored?.seq ?? 0);
     return seq === null ? null : results;
   }
 }

@@ -78,9 +78,9 @@ describe('applyPatch', () => {
   it('follows RFC 6902', () => {
     for (const [doc, patch, expected] of CASES) {
       const before = JSON.stringify(doc);
-      const said = `${before} ${JSON.stringify(patch)}`;
-      if (expected === null) assert.throws(() => applyPatch(doc, patch), isRelayError, said);
-      else assert.deepEqual(applyPatch(doc, patch).doc, expected, said);
+      const label = `${before} ${JSON.stringify(patch)}`;
+      if (expected === null) assert.throws(() => applyPatch(doc, patch), isRelayError, label);
+      else assert.deepEqual(applyPatch(doc, patch).doc, expected, label);
       assert.equal(JSON.stringify(doc), before, 'the document given is never changed');
     }
   });
@@ -91,11 +91,11 @@ describe('applyPatch', () => {
       // Skip this test: JSON.parse has already merged the two members with the same name.
       if (!vector.patch || /two 'op'/.test(vector.error ?? '')) continue;
       run++;
-      const said = JSON.stringify(vector);
+      const label = JSON.stringify(vector);
       if (vector.error !== undefined)
-        assert.throws(() => applyPatch(vector.doc, vector.patch), isRelayError, said);
+        assert.throws(() => applyPatch(vector.doc, vector.patch), isRelayError, label);
       else if ('expected' in vector)
-        assert.deepEqual(applyPatch(vector.doc, vector.patch).doc, vector.expected, said);
+        assert.deepEqual(applyPatch(vector.doc, vector.patch).doc, vector.expected, label);
       else applyPatch(vector.doc, vector.patch);
     }
     assert.ok(run > 90, `${run} vectors`);

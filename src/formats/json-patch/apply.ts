@@ -81,12 +81,12 @@ function applyOperation(draft: Draft, operation: JsonObject, guard: PatchOptions
     const reason = guard?.(place);
     if (reason) throw new PatchProblem(reason);
   };
-  if (op === 'test') return jsonEqual(found(draft, path, 'path'), valueIn(operation));
+  if (op === 'test') return jsonEqual(findValue(draft, path, 'path'), valueIn(operation));
   if (op === 'copy' || op === 'move') {
     const from = pathIn(operation, 'from');
     guarded(path);
     if (op === 'move') guarded(from);
-    const value = found(draft, from, 'from');
+    const value = findValue(draft, from, 'from');
     if (op === 'copy') draft.share(value);
     if (op === 'move') {
       const within = from.every((segment, i) => segment === path[i]);
@@ -101,13 +101,13 @@ function applyOperation(draft: Draft, operation: JsonObject, guard: PatchOptions
     throw new PatchProblem('op must be add, remove, replace, move, copy or test');
   }
   guarded(path);
-  if (op !== 'add') found(draft, path, 'path');
+  if (op !== 'add') findValue(draft, path, 'path');
   if (op === 'remove') draft.remove(path);
   else draft[op](path, valueIn(operation));
   return true;
 }
 
-function found(draft: Draft, path: string[], field: 'path' | 'from'): Json {
+function findValue(draft: Draft, path: string[], field: 'path' | 'from'): Json {
   const value = draft.find(path);
   if (value === undefined) throw new PatchProblem(`there is nothing at ${field} "${joinPath(path)}"`);
   return value;

@@ -99,10 +99,10 @@ function applyPlainly(
   for (const { op, path, from, value } of ops) {
     const place = path.split('/').slice(1);
     const source = from?.split('/').slice(1);
-    const taken = structuredClone(source ? at(source) : value) as Json;
+    const copy = structuredClone(source ? at(source) : value) as Json;
     if (op === 'move') remove(source!);
     if (op === 'remove' || op === 'replace') remove(place);
-    if (op !== 'remove') add(place, taken);
+    if (op !== 'remove') add(place, copy);
   }
   return root;
 }
