@@ -7,7 +7,7 @@ export class Audience implements Disposable {
   readonly #channel: string;
   readonly #sockets: WebSocket[] = [];
   #missing = 0;
-  #heard = () => {};
+  #allReceived = () => {};
 
   constructor(peer: Peer, channel: string) {
     this.#peer = peer;
@@ -25,7 +25,7 @@ export class Audience implements Disposable {
   async push(): Promise<number> {
     this.#missing = this.#sockets.length;
     const all = new Promise<void>((resolve) => {
-      this.#heard = resolve;
+      this.#allReceived = resolve;
     });
     const begun = performance.now();
     const response = await fetch(`${this.#peer.url}/push`, {
@@ -48,7 +48,7 @@ export class Audience implements Disposable {
       headers: this.#headers(),
     });
     socket.on('message', () => {
-      if (--this.#missing === 0) this.#heard();
+      if (--this.#missing === 0) this.#allReceived();
     });
     await new Promise<void>((resolve, reject) => {
       socket.once('open', () => resolve());

@@ -31,13 +31,13 @@ export async function readWhileFrozen(cluster: Cluster, urls: readonly string[])
     process.kill(node.pid!, 'SIGSTOP');
     const loop = async (url: string, kind: string, path: string) => {
       while (performance.now() < began + FROZEN_MS) {
-        const asked = performance.now();
+        const sentAt = performance.now();
         const ok = await fetch(url + path).then(
           async (answer) => (await answer.arrayBuffer()) && answer.ok,
           () => false,
         );
-        if (asked >= began + SETTLING_MS) {
-          times.set(kind, [...(times.get(kind) ?? []), performance.now() - asked]);
+        if (sentAt >= began + SETTLING_MS) {
+          times.set(kind, [...(times.get(kind) ?? []), performance.now() - sentAt]);
           if (!ok) failed.set(kind, (failed.get(kind) ?? 0) + 1);
         }
         await pause(PAUSE_MS);

@@ -69,11 +69,11 @@ async function get(url: string): Promise<void> {
 }
 
 async function medianOf(work: () => Promise<unknown>, times = TIMES): Promise<number> {
-  const taken: number[] = [];
+  const durations: number[] = [];
   for (let i = 0; i < times; i++) {
     const began = performance.now();
     await work();
-    taken.push(performance.now() - began);
+    durations.push(performance.now() - began);
   }
-  return median(taken);
+  return median(durations);
 }

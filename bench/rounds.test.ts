@@ -3,10 +3,10 @@ import { test } from 'node:test';
 import { inTurn } from './rounds.ts';
 
 test('both sides warm up, then neither is always first', async () => {
-  const asked: string[] = [];
-  const side = (name: string) => async () => ({ figure: asked.push(name) });
+  const callOrder: string[] = [];
+  const side = (name: string) => async () => ({ figure: callOrder.push(name) });
   const measured = await inTurn(side('a'), side('b'), { rounds: 2, warmups: 1 });
-  assert.equal(asked.join(''), 'ababba');
+  assert.equal(callOrder.join(''), 'ababba');
   assert.deepEqual(measured, [
     { ours: 3, baseline: 4 },
     { ours: 6, baseline: 5 },

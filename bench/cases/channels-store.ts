@@ -18,9 +18,9 @@ export default {
     await once(socket, 'open');
     const waits: number[] = [];
     for (let round = 0; round < rounds; round++) {
-      const heard = once(socket, 'message').then(([data]) => ({ at: Date.now(), data }));
+      const arrival = once(socket, 'message').then(([data]) => ({ at: Date.now(), data }));
       await pushOnStore(relay.folder);
-      const { at, data } = await heard;
+      const { at, data } = await arrival;
       // Subtract the time at which the other process wrote the message. The message contains this time.
       waits.push(at - (JSON.parse(String(data)) as { ts: number }).ts);
     }

@@ -32,8 +32,8 @@ export default {
       ];
       return [await replay.json(), await state.text()];
     };
-    const taken = await ask(victim!, '/import', 'POST', bundle);
-    assert.equal(taken.status, 201, await taken.text());
+    const response = await ask(victim!, '/import', 'POST', bundle);
+    assert.equal(response.status, 201, await response.text());
     const before = await whole();
     const attack = async () => {
       for (let i = 0; i < TIMES; i++) {
@@ -59,8 +59,8 @@ async function madeBundle(): Promise<{ id: string; bundle: Uint8Array<ArrayBuffe
 async function keysOf(home: string, tenants: readonly string[]): Promise<string[]> {
   await using opened = await openCore(loadConfig({ RELAY_HOME: home }), 'cli');
   const { keys } = opened.core.relay(LOCAL_CALLER, '');
-  const made = [];
+  const apiKeys = [];
   for (const tenant of tenants)
-    made.push((await keys.create({ name: tenant, tenant, plan: 'unlimited', scopes: ['threads'] })).key);
-  return made;
+    apiKeys.push((await keys.create({ name: tenant, tenant, plan: 'unlimited', scopes: ['threads'] })).key);
+  return apiKeys;
 }

@@ -69,10 +69,10 @@ export default {
       // This budget is larger than in other attacks, because parsing an MCP message of 24 MB is one long task.
       budgetSliceMs: 250,
       async prepare(relay) {
-        const kept = await keep(relay);
+        const storedPayloads = await keep(relay);
         return () =>
           Promise.allSettled(
-            Array.from({ length: AT_ONCE }, async (_, i) => (await ask(relay, kept, i)).text()),
+            Array.from({ length: AT_ONCE }, async (_, i) => (await ask(relay, storedPayloads, i)).text()),
           );
       },
     }),
@@ -90,8 +90,8 @@ async function keep({ url }: Server): Promise<Kept> {
   const ids: string[] = [];
   for (const body of PAYLOADS) ids.push((await json(post(`${url}/push`, body))).id!);
   const thread = (await json(post(`${url}/threads`, '{}', JSON_TYPE))).thread_id!;
-  const put = await json(post(`${url}/threads/${thread}/artifacts?name=b.txt`, PAYLOADS[2]!));
-  return { ids, thread, ref: put.ref! };
+  const artifact = await json(post(`${url}/threads/${thread}/artifacts?name=b.txt`, PAYLOADS[2]!));
+  return { ids, thread, ref: artifact.ref! };
 }
 
 function post(url: string, body: string, headers: Record<string, string> = {}): Promise<Response> {

@@ -47,11 +47,11 @@ const fanOut: Run = async (relay, url, { rounds }) => {
   await ours.grow(SUBSCRIBERS);
   await using raw = await RawNats.open(url);
   let missing = 0;
-  let heard = () => {};
+  let allReceived = () => {};
   const clients = await Promise.all(
     Array.from({ length: SUBSCRIBERS }, async () => {
       const client = await RawNats.open(url);
-      client.nats.subscribe('raw-live', { callback: () => void (--missing === 0 && heard()) });
+      client.nats.subscribe('raw-live', { callback: () => void (--missing === 0 && allReceived()) });
       await client.nats.flush();
       return client;
     }),
@@ -59,7 +59,7 @@ const fanOut: Run = async (relay, url, { rounds }) => {
   const theirs = async () => {
     missing = SUBSCRIBERS;
     const all = new Promise<void>((resolve) => {
-      heard = resolve;
+      allReceived = resolve;
     });
     await raw.put('fan', 'all happy relays are alike');
     await all;

@@ -39,8 +39,8 @@ async function fill(relay: Server): Promise<{ thread: string; seconds: number; g
     );
   const before = database();
   const json = { 'Content-Type': 'application/json' };
-  const made = await fetch(`${relay.url}/threads`, { method: 'POST', body: '{}', headers: json });
-  const { thread_id: thread } = (await made.json()) as { thread_id: string };
+  const response = await fetch(`${relay.url}/threads`, { method: 'POST', body: '{}', headers: json });
+  const { thread_id: thread } = (await response.json()) as { thread_id: string };
   const began = performance.now();
   for (let i = 0; i < TEXTS; i++) {
     const url = `${relay.url}/threads/${thread}/artifacts?name=${i}.txt`;

@@ -11,8 +11,8 @@ export default {
   limit: 3,
   async run({ rounds }) {
     await using relay = await startRelay();
-    const made = await fetch(`${relay.url}/threads`, { method: 'POST', body: '{"name":"bench"}' });
-    const { thread_id } = (await made.json()) as { thread_id: string };
+    const response = await fetch(`${relay.url}/threads`, { method: 'POST', body: '{"name":"bench"}' });
+    const { thread_id } = (await response.json()) as { thread_id: string };
     const result = await compareRequests({
       ours: { url: `${relay.url}/threads/${thread_id}/artifacts`, bodyBytes: BYTES },
       baseline: { url: `${relay.url}/push`, bodyBytes: BYTES },

@@ -32,9 +32,9 @@ test('there are outputs of every kind, each with questions', () => {
 
 test('the outputs contain nothing of the machine that made them', () => {
   for (const { name, command, text } of outputs)
-    for (const said of [command, text]) {
-      assert.doesNotMatch(said, /(?<![\w.])\/(?:work|root|Users|tmp\/)/, name);
-      assert.ok(!said.includes(hostname()) || hostname().length < 6, name);
+    for (const value of [command, text]) {
+      assert.doesNotMatch(value, /(?<![\w.])\/(?:work|root|Users|tmp\/)/, name);
+      assert.ok(!value.includes(hostname()) || hostname().length < 6, name);
     }
 });
 

@@ -81,11 +81,11 @@ async function measure(output: Output, tokens: number): Promise<Measurement> {
   const began = performance.now();
   const plainExcerpt = await make();
   const ms = performance.now() - began;
-  const asked: string[] = [];
+  const excerpts: string[] = [];
   const pulled: string[] = [];
   const grepped: string[] = [];
   for (const { ask } of questions) {
-    asked.push((await make(ask)).text);
+    excerpts.push((await make(ask)).text);
     const pull = async (request: PartRequest) =>
       `${plainExcerpt.text}\n${firstTokens((await ownTextWork.part(bytes, request)).text, PULL_TOKENS)}`;
     pulled.push(await pull({ question: ask }));
@@ -98,7 +98,7 @@ async function measure(output: Output, tokens: number): Promise<Measurement> {
     megabytes: bytes.length / 1e6,
     questions,
     excerpt: await judge([plainExcerpt.text], questions),
-    asked: await judge(asked, questions),
+    asked: await judge(excerpts, questions),
     pulled: await judge(pulled, questions),
     grepped: await judge(grepped, questions),
     headAndTail: await judge([headAndTail(plain(text))], questions),

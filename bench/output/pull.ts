@@ -27,17 +27,17 @@ export function choosePull(question: string, excerpt: Excerpt): PartRequest {
   const words = searchWords(question);
   if (words.length === 0) return { lines: omittedLines(question, excerpt) };
   const names = words.filter((word) => /[\d._/=-]|\p{Ll}\p{Lu}|\p{Lu}{2}/u.test(word));
-  const shown = linesOf(excerpt.text).map((line) => line.toLowerCase());
+  const excerptLines = linesOf(excerpt.text).map((line) => line.toLowerCase());
   const counted = words
     .map((word) => ({
       word: stem(word),
-      seen: shown.filter((line) => line.includes(stem(word).toLowerCase())).length,
+      seen: excerptLines.filter((line) => line.includes(stem(word).toLowerCase())).length,
     }))
     .toSorted((a, b) => a.seen - b.seen);
   const rare = counted.filter(({ seen }) => seen <= COMMON_LINES);
-  const wanted =
+  const searchTerms =
     names.length > 0 ? names : (rare.length > 0 ? rare : counted.slice(0, 1)).map(({ word }) => word);
-  return { grep: wanted.map(escapePattern).join('|'), ignore_case: true, context: CONTEXT_LINES };
+  return { grep: searchTerms.map(escapePattern).join('|'), ignore_case: true, context: CONTEXT_LINES };
 }
 
 function searchWords(question: string): string[] {

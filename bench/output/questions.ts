@@ -13,14 +13,14 @@ export interface Questions {
   readonly questions: readonly Question[];
 }
 
-const ask = (words: string, literal: string, ...lines: number[]): Question => ({
-  ask: words,
+const ask = (question: string, literal: string, ...lines: number[]): Question => ({
+  ask: question,
   literal,
   lines,
   first: false,
 });
-const first = (words: string, literal: string, ...lines: number[]): Question => ({
-  ...ask(words, literal, ...lines),
+const first = (question: string, literal: string, ...lines: number[]): Question => ({
+  ...ask(question, literal, ...lines),
   first: true,
 });
 

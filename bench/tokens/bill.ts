@@ -69,10 +69,11 @@ export function avoided(
 export function brokenClaim({ all }: Bill): string | null {
   const ours = all.find(({ way }) => way === 'ours')!;
   const share = ours.right / ours.asked;
-  const known = ours.answered / ours.answerable;
+  const answeredShare = ours.answered / ours.answerable;
   for (const by of ['tokens', 'second'] as const)
     if (avoided(all, 'ours', by) < 0.95) return `only ${avoided(all, 'ours', by)} avoided (${by})`;
-  if (share < 0.95 || known < 0.95) return `only ${share} right, ${known} of what the texts say`;
+  if (share < 0.95 || answeredShare < 0.95)
+    return `only ${share} right, ${answeredShare} of what the texts say`;
   const apart = all.find(({ tokens, second }) => Math.abs(tokens / second - 1) > 0.01);
   return apart ? `${apart.way}: ${apart.tokens} tokens, or ${apart.second} by the second count` : null;
 }
@@ -125,7 +126,7 @@ async function ask(one: Case, way: Way, threads: ThreadsApi, tokens: TokenCounte
 export async function askAsRun(
   thread_id: string,
   questions: readonly Question[],
-  words: string,
+  question: string,
   threads: ThreadsApi,
   tokens: TokenCounter,
 ): Promise<Answered> {
@@ -139,9 +140,9 @@ export async function askAsRun(
     cache,
     frameSecret: async () => new Uint8Array(32),
   });
-  const bundle = await prompts.bundle({ thread_id, words });
+  const bundle = await prompts.bundle({ thread_id, words: question });
   let text = '';
-  const outcome = await prompts.ask(bundle, model, { onText: (said) => (text = said) });
+  const outcome = await prompts.ask(bundle, model, { onText: (reply) => (text = reply) });
   return { text, tokens: outcome.tokens.prompt, second: read.at(-1)!, sent: read.reduce((a, b) => a + b, 0) };
 }
 

@@ -17,8 +17,8 @@ export interface Case {
   readonly questions: readonly Question[];
 }
 
-const ask = (words: string, ...facts: string[]): Question => ({ ask: words, facts });
-const unanswerable = (words: string): Question => ({ ask: words, facts: [] });
+const ask = (question: string, ...facts: string[]): Question => ({ ask: question, facts });
+const unanswerable = (question: string): Question => ({ ask: question, facts: [] });
 
 /**
  * The five use cases of ContextRelay's first README, and ten steps over many sources. The questions were written

@@ -12,18 +12,23 @@ export function readerOf(questions: readonly Question[], onRead: (input: string)
   return {
     name: 'reader',
     async answer(prompt: PromptText, o, use: ToolUse = { tools: [], rounds: [], last: true }) {
-      const said = use.rounds.flatMap(({ answer, results }) =>
+      const toolTexts = use.rounds.flatMap(({ answer, results }) =>
         results.flatMap((result, at) => [answer.calls![at]!.arguments, result]),
       );
       const tools = use.tools.length > 0 ? [JSON.stringify(use.tools)] : [];
-      onRead([prompt.system, prompt.user, ...tools, ...said].join('\n'));
-      const words = prompt.user.slice(prompt.user.lastIndexOf(ASKED) + ASKED.length);
-      const question = questions.find(({ ask }) => ask === words);
-      if (!question) throw new Error(`nobody asked "${words}"`);
-      const shown = [prompt.user.slice(0, -words.length), ...use.rounds.flatMap(({ results }) => results)];
-      const found = around(question, shown.join('\n'));
+      onRead([prompt.system, prompt.user, ...tools, ...toolTexts].join('\n'));
+      const questionText = prompt.user.slice(prompt.user.lastIndexOf(ASKED) + ASKED.length);
+      const question = questions.find(({ ask }) => ask === questionText);
+      if (!question) throw new Error(`nobody asked "${questionText}"`);
+      const visibleTexts = [
+        prompt.user.slice(0, -questionText.length),
+        ...use.rounds.flatMap(({ results }) => results),
+      ];
+      const found = around(question, visibleTexts.join('\n'));
       const answer =
-        found === null ? callFor(words, use.last ? GIVEN_UP : use.rounds.length, shown[0]!) : { text: found };
+        found === null
+          ? callFor(questionText, use.last ? GIVEN_UP : use.rounds.length, visibleTexts[0]!)
+          : { text: found };
       o.onText?.(answer.text);
       return answer;
     },
@@ -69,11 +74,12 @@ function pattern(fact: string): RegExp {
 const GIVEN_UP = 2;
 
 /** Returns the tool call of a round: first search for all words, then get the lines with the longest word, then stop. */
-function callFor(words: string, round: number, shown: string): ModelAnswer {
-  const longest = words.match(/[a-z]{5,}/gi)?.toSorted((a, b) => b.length - a.length)[0] ?? words;
-  const ref = /artifact ([0-9a-f]{26})/.exec(shown)?.[1] ?? 'facts';
+function callFor(questionText: string, round: number, promptText: string): ModelAnswer {
+  const longest =
+    questionText.match(/[a-z]{5,}/gi)?.toSorted((a, b) => b.length - a.length)[0] ?? questionText;
+  const ref = /artifact ([0-9a-f]{26})/.exec(promptText)?.[1] ?? 'facts';
   const call = [
-    { name: 'search', arguments: JSON.stringify({ query: words }) },
+    { name: 'search', arguments: JSON.stringify({ query: questionText }) },
     { name: 'pull', arguments: JSON.stringify({ ref, grep: `(?i)${longest}` }) },
   ][round];
   return call ? { text: '', calls: [{ id: `call-${round}`, ...call }] } : { text: NOT_FOUND };

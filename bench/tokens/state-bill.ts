@@ -103,9 +103,9 @@ function plainLine(item: StateCase['items'][number]): string {
 /** Returns the newest lines that fit into the budget of a view, newest first. */
 function newest(lines: readonly string[]): string {
   let left = VIEW_TOKENS;
-  const shown = lines.toReversed().filter((line) => {
+  const fittingLines = lines.toReversed().filter((line) => {
     left -= countTokens(line) + 1;
     return left >= 0;
   });
-  return shown.join('\n');
+  return fittingLines.join('\n');
 }

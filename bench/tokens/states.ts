@@ -18,7 +18,7 @@ const decision = (description: string) => add('decisions', { description });
 const open = (question: string) => add('open_questions', { question, status: 'open' });
 const step = (text: string, status = 'pending') => add('plan', { step: text, status });
 
-const ask = (words: string, ...facts: string[]): Question => ({ ask: words, facts });
+const ask = (question: string, ...facts: string[]): Question => ({ ask: question, facts });
 /** Returns a fact for each pair of subject and property. Neighbouring facts differ only in a word or number. */
 function table(
   subjects: readonly string[],
@@ -33,7 +33,7 @@ function table(
 const pairs = (first: readonly string[], second: readonly string[]) =>
   first.flatMap((one) => second.map((other) => `${one}${other}`));
 
-const words = (text: string) => text.split(' ');
+const splitWords = (text: string) => text.split(' ');
 
 const itemValue = (item: PatchOp) => (item as { value: JsonObject }).value;
 const keyOf = (item: PatchOp) => itemValue(item).key;
@@ -102,17 +102,16 @@ const RELEASE: readonly PatchOp[] = [
   step('Write to the beta group'),
 ];
 
-const SHOP_TABLES = pairs(words('customer order invoice return supplier voucher basket shipment stock'), [
-  's',
-  '_history',
-  '_archive',
-]);
+const SHOP_TABLES = pairs(
+  splitWords('customer order invoice return supplier voucher basket shipment stock'),
+  ['s', '_history', '_archive'],
+);
 
 const SHOP: readonly PatchOp[] = [
   ...table(SHOP_TABLES, {
     rows: (at) => `${(at * 37 + 11) % 90}.${at % 10} million`,
-    owner: (at) => words('Amara Boris Chloe Dmitri Elif Femi Greta')[at % 7]!,
-    'primary key': (at) => words('bigint uuid text composite')[at % 4]!,
+    owner: (at) => splitWords('Amara Boris Chloe Dmitri Elif Femi Greta')[at % 7]!,
+    'primary key': (at) => splitWords('bigint uuid text composite')[at % 4]!,
     'copy time': (at) => `${((at * 13) % 50) + 4} minutes`,
   }),
   fact('source database', 'MySQL 5.7 on two old machines in the cellar'),
@@ -142,27 +141,20 @@ const SHOP: readonly PatchOp[] = [
   step('Drop the triggers of the old reporting'),
 ];
 
-const DEVICES = pairs(words('infusion-pump ventilator defibrillator bed-scale ultrasound monitor warmer'), [
-  '-A1',
-  '-A2',
-  '-B1',
-  '-B2',
-  '-C1',
-  '-C2',
-  '-ICU',
-  '-ER',
-  '-Spare',
-]);
+const DEVICES = pairs(
+  splitWords('infusion-pump ventilator defibrillator bed-scale ultrasound monitor warmer'),
+  ['-A1', '-A2', '-B1', '-B2', '-C1', '-C2', '-ICU', '-ER', '-Spare'],
+);
 
 const CLINIC: readonly PatchOp[] = [
   ...table(DEVICES, {
     serial: (at) => `SN-${4000 + at * 17}`,
     'next inspection': (at) =>
-      `${(at % 27) + 1} ${words('January March May July September November')[at % 6]}`,
+      `${(at % 27) + 1} ${splitWords('January March May July September November')[at % 6]}`,
     room: (at) => `${(at % 5) + 1}.${String((at * 7) % 40).padStart(2, '0')}`,
     battery: (at) => `lasts ${((at * 23) % 200) + 30} minutes`,
     firmware: (at) => `${(at % 4) + 1}.${at % 9}.${(at * 5) % 13}`,
-    vendor: (at) => words('Kestrel Ombra Valmed Nordlys Pulsar')[at % 5]!,
+    vendor: (at) => splitWords('Kestrel Ombra Valmed Nordlys Pulsar')[at % 5]!,
   }),
   fact('on-call technician', 'Marek Dudek, pager 5512'),
   fact('oxygen supply', 'two tanks, refilled every ninth day'),
@@ -178,7 +170,7 @@ const CLINIC: readonly PatchOp[] = [
 ];
 
 const SERVICES = pairs(
-  words(
+  splitWords(
     'billing search mail login media audit export import ledger pricing routing catalog profile ' +
       'session webhook backup thumbnail gateway scheduler',
   ),
@@ -189,12 +181,12 @@ const PLATFORM: readonly PatchOp[] = [
   ...table(SERVICES, {
     'log retention': (at) => `${((at * 29) % 170) + 5} days`,
     port: (at) => String(7000 + at * 3),
-    team: (at) => words('Heron Lynx Otter Falcon Badger Raven Stoat Wren')[at % 8]!,
+    team: (at) => splitWords('Heron Lynx Otter Falcon Badger Raven Stoat Wren')[at % 8]!,
     'memory limit': (at) => `${((at * 11) % 30) + 2} GiB`,
     replicas: (at) => String(((at * 5) % 11) + 2),
     'p99 latency': (at) => `${((at * 53) % 700) + 12} ms`,
-    'deploy day': (at) => words('Monday Tuesday Wednesday Thursday')[at % 4]!,
-    language: (at) => words('Go Rust Kotlin Python TypeScript')[at % 5]!,
+    'deploy day': (at) => splitWords('Monday Tuesday Wednesday Thursday')[at % 4]!,
+    language: (at) => splitWords('Go Rust Kotlin Python TypeScript')[at % 5]!,
   }),
   ...Array.from({ length: 60 }, (_, i) =>
     decision(
@@ -215,7 +207,7 @@ const PLATFORM: readonly PatchOp[] = [
 ];
 
 const CUSTOMERS = pairs(
-  words(
+  splitWords(
     'Aldermoor Birchfield Carrow Dunmere Eastholm Fairlight Glenavon Harrowby Islay Jarrow Kilnsea ' +
       'Larkhill Marwood Netherby Oakengate Penhurst Quarley Ravensea',
   ),
@@ -236,14 +228,14 @@ const CUSTOMERS = pairs(
 const SUPPORT: readonly PatchOp[] = [
   ...table(CUSTOMERS, {
     contact: (at) =>
-      `${words('Nora Ivan Mei Paul Sana Tom Zoe Omar Lena')[at % 9]} ${words('Beck Chan Diaz Ekberg Frost Gill Hart')[at % 7]}`,
+      `${splitWords('Nora Ivan Mei Paul Sana Tom Zoe Omar Lena')[at % 9]} ${splitWords('Beck Chan Diaz Ekberg Frost Gill Hart')[at % 7]}`,
     'contract end': (at) => `${(at % 28) + 1}.${(at % 12) + 1}.${2027 + (at % 4)}`,
     seats: (at) => String(((at * 97) % 4000) + 20),
-    plan: (at) => words('basic team business enterprise')[at % 4]!,
-    'single sign-on': (at) => words('Okta Entra Keycloak none')[(at * 3) % 4]!,
-    'data region': (at) => words('Dublin Frankfurt Oregon Tokyo Sydney')[at % 5]!,
+    plan: (at) => splitWords('basic team business enterprise')[at % 4]!,
+    'single sign-on': (at) => splitWords('Okta Entra Keycloak none')[(at * 3) % 4]!,
+    'data region': (at) => splitWords('Dublin Frankfurt Oregon Tokyo Sydney')[at % 5]!,
     'open tickets': (at) => String((at * 19) % 23),
-    currency: (at) => words('EUR USD GBP JPY AUD CHF')[at % 6]!,
+    currency: (at) => splitWords('EUR USD GBP JPY AUD CHF')[at % 6]!,
     discount: (at) => `${(at * 7) % 31} percent`,
     'response time': (at) => `within ${((at * 5) % 24) + 1} hours`,
     'last outage': (at) => `lasted ${((at * 41) % 110) + 3} minutes`,
@@ -268,7 +260,7 @@ interface Lookup {
   readonly key: string;
 }
 
-const look = (words: string, key: string): Lookup => ({ ask: words, key });
+const look = (question: string, key: string): Lookup => ({ ask: question, key });
 
 function stateCase(
   name: string,

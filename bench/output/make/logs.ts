@@ -168,13 +168,19 @@ print(f"{tick(100):%b %d %H:%M:%S} build-7 backup[2200]: finished: 129 parts ok,
 
 const run = 'python3 service.py';
 export const LOGS: readonly Recipe[] = [
-  { name: 'shop-log', kind: 'logs', shown: 'journalctl -u shop', command: run, files: SHOP_LOG },
-  { name: 'warnings-log', kind: 'logs', shown: 'npm run check', command: run, files: WARNINGS },
-  { name: 'chinese-log', kind: 'logs', shown: 'cat depot.log', command: run, files: CHINESE },
-  { name: 'japanese-log', kind: 'logs', shown: 'cat delivery.log', command: run, files: JAPANESE },
-  { name: 'access-log', kind: 'logs', shown: 'cat access.log', command: run, files: ACCESS },
-  { name: 'compose-log', kind: 'logs', shown: 'docker compose logs', command: run, files: COMPOSE },
-  { name: 'deploy-log', kind: 'logs', shown: 'make deploy', command: run, files: DEPLOY },
-  { name: 'json-lines-log', kind: 'logs', shown: 'cat service.jsonl', command: run, files: JSON_LOG },
-  { name: 'backup-log', kind: 'logs', shown: 'journalctl -t backup', command: run, files: CRON },
+  { name: 'shop-log', kind: 'logs', displayCommand: 'journalctl -u shop', command: run, files: SHOP_LOG },
+  { name: 'warnings-log', kind: 'logs', displayCommand: 'npm run check', command: run, files: WARNINGS },
+  { name: 'chinese-log', kind: 'logs', displayCommand: 'cat depot.log', command: run, files: CHINESE },
+  { name: 'japanese-log', kind: 'logs', displayCommand: 'cat delivery.log', command: run, files: JAPANESE },
+  { name: 'access-log', kind: 'logs', displayCommand: 'cat access.log', command: run, files: ACCESS },
+  { name: 'compose-log', kind: 'logs', displayCommand: 'docker compose logs', command: run, files: COMPOSE },
+  { name: 'deploy-log', kind: 'logs', displayCommand: 'make deploy', command: run, files: DEPLOY },
+  {
+    name: 'json-lines-log',
+    kind: 'logs',
+    displayCommand: 'cat service.jsonl',
+    command: run,
+    files: JSON_LOG,
+  },
+  { name: 'backup-log', kind: 'logs', displayCommand: 'journalctl -t backup', command: run, files: CRON },
 ];

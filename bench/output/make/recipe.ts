@@ -14,8 +14,8 @@ export interface Recipe {
   readonly name: string;
   readonly kind: Kind;
   /** The command as a reader would type it. */
-  readonly shown: string;
-  /** The shell command that runs, if it differs from `shown`. */
+  readonly displayCommand: string;
+  /** The shell command that runs, if it differs from `displayCommand`. */
   readonly command?: string;
   /** Files of the program, by path. If absent, the command runs in this repository. */
   readonly files?: Readonly<Record<string, string>>;
@@ -30,7 +30,7 @@ export interface Recipe {
 export const TOOLS = process.env.BENCH_TOOLS ?? '';
 
 export function make(recipe: Recipe): Output {
-  const { name, kind, shown } = recipe;
+  const { name, kind, displayCommand } = recipe;
   const folder = recipe.files ? realpathSync(mkdtempSync(join(tmpdir(), 'shop-'))) : ROOT;
   for (const [path, text] of Object.entries(recipe.files ?? {})) {
     mkdirSync(dirname(join(folder, path)), { recursive: true });
@@ -56,11 +56,11 @@ export function make(recipe: Recipe): Output {
     const { status, stdout } = run(recipe.before);
     if (status !== 0) throw new Error(`${name}: ${recipe.before} ended with ${status}\n${stdout}`);
   }
-  const { stdout, error } = run(recipe.command ?? shown);
+  const { stdout, error } = run(recipe.command ?? displayCommand);
   if (error) throw error;
   let text = withoutMachine(stdout.toString('utf8'), folder);
   for (const [pattern, by] of recipe.replace ?? []) text = text.replace(pattern, by);
-  return { name, kind, command: shown, text };
+  return { name, kind, command: displayCommand, text };
 }
 
 /** Replaces paths and the host name of this machine. `replace` of a recipe replaces dates and users. */

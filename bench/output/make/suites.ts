@@ -292,21 +292,21 @@ export const SUITES: readonly Recipe[] = [
   {
     name: 'node-spec-failing',
     kind: 'tests',
-    shown: 'node --test',
+    displayCommand: 'node --test',
     command: 'node --test --test-concurrency=1 --test-reporter=spec "test/*.test.js"',
     files: nodeSuite,
   },
   {
     name: 'node-tap-failing',
     kind: 'tests',
-    shown: 'node --test --test-reporter=tap',
+    displayCommand: 'node --test --test-reporter=tap',
     command: 'node --test --test-concurrency=1 --test-reporter=tap "test/*.test.js"',
     files: nodeSuite,
   },
   {
     name: 'node-junit-failing',
     kind: 'tests',
-    shown: 'node --test --test-reporter=junit',
+    displayCommand: 'node --test --test-reporter=junit',
     command: 'node --test --test-concurrency=1 --test-reporter=junit "test/*.test.js"',
     files: nodeSuite,
     replace: TIMES,
@@ -314,14 +314,14 @@ export const SUITES: readonly Recipe[] = [
   {
     name: 'node-spec-own-passing',
     kind: 'tests',
-    shown: 'node --test "src/text/**/*.test.ts" "src/base/*.test.ts"',
+    displayCommand: 'node --test "src/text/**/*.test.ts" "src/base/*.test.ts"',
     command:
       'node --test --test-concurrency=2 --test-reporter=spec "src/text/{frame,secrets,line-diff}.test.ts" "src/text/parts/*.test.ts" "src/text/sanitize/*.test.ts" "src/base/*.test.ts" "src/kernel/**/*.test.ts" "src/domain/**/*.test.ts"',
   },
   {
     name: 'node-coverage-own',
     kind: 'tests',
-    shown: 'node --test --experimental-test-coverage "src/base/*.test.ts"',
+    displayCommand: 'node --test --experimental-test-coverage "src/base/*.test.ts"',
     command:
       'node --test --test-reporter=spec --experimental-test-coverage "src/base/*.test.ts" "src/text/parts/*.test.ts"',
   },
@@ -329,7 +329,7 @@ export const SUITES: readonly Recipe[] = [
     name: 'vitest-failing',
     kind: 'tests',
     replace: CLOCK,
-    shown: 'npx vitest run --reporter=verbose',
+    displayCommand: 'npx vitest run --reporter=verbose',
     env: { FORCE_COLOR: '1' },
     before: `ln -s ${TOOLS}/js/node_modules node_modules`,
     files: {
@@ -344,7 +344,7 @@ export const SUITES: readonly Recipe[] = [
     name: 'vitest-passing',
     kind: 'tests',
     replace: CLOCK,
-    shown: 'npx vitest run --reporter=verbose',
+    displayCommand: 'npx vitest run --reporter=verbose',
     command: 'vitest run --reporter=verbose',
     before: `ln -s ${TOOLS}/js/node_modules node_modules`,
     files: {
@@ -356,7 +356,7 @@ export const SUITES: readonly Recipe[] = [
   {
     name: 'jest-failing',
     kind: 'tests',
-    shown: 'npx jest --verbose',
+    displayCommand: 'npx jest --verbose',
     command: 'jest --verbose -i',
     before: `ln -s ${TOOLS}/js/node_modules node_modules`,
     files: {
@@ -376,7 +376,7 @@ export const SUITES: readonly Recipe[] = [
   {
     name: 'pytest-failing',
     kind: 'tests',
-    shown: 'pytest -v',
+    displayCommand: 'pytest -v',
     command: 'pytest -v -p no:cacheprovider',
     files: {
       'shop.py': PY_SHOP,
@@ -388,14 +388,14 @@ export const SUITES: readonly Recipe[] = [
   {
     name: 'pytest-locals-failing',
     kind: 'tests',
-    shown: 'pytest -vv --showlocals',
+    displayCommand: 'pytest -vv --showlocals',
     command: 'pytest -vv -p no:cacheprovider --showlocals',
     files: { 'shop.py': PY_SHOP, 'test_rules.py': pytestFile(0, 30, PYTEST_FAILURES) },
   },
   {
     name: 'pytest-junit',
     kind: 'tests',
-    shown: 'pytest --junitxml=report.xml; cat report.xml',
+    displayCommand: 'pytest --junitxml=report.xml; cat report.xml',
     command: 'pytest -q -p no:cacheprovider --junitxml=report.xml >/dev/null; sed "s/></>\\n</g" report.xml',
     files: {
       'shop.py': PY_SHOP,
@@ -404,13 +404,13 @@ export const SUITES: readonly Recipe[] = [
     },
     replace: TIMES,
   },
-  { name: 'go-test-failing', kind: 'tests', shown: 'go test -v ./...', files: GO_FILES },
-  { name: 'go-test-passing', kind: 'tests', shown: 'go test -v ./invoice', files: GO_FILES },
-  { name: 'cargo-test-failing', kind: 'tests', shown: 'cargo test', files: CARGO_FILES },
+  { name: 'go-test-failing', kind: 'tests', displayCommand: 'go test -v ./...', files: GO_FILES },
+  { name: 'go-test-passing', kind: 'tests', displayCommand: 'go test -v ./invoice', files: GO_FILES },
+  { name: 'cargo-test-failing', kind: 'tests', displayCommand: 'cargo test', files: CARGO_FILES },
   {
     name: 'playwright-failing',
     kind: 'tests',
-    shown: 'npx playwright test',
+    displayCommand: 'npx playwright test',
     command: 'playwright test',
     env: { FORCE_COLOR: '0' },
     before: `ln -s ${TOOLS}/js/node_modules node_modules`,
