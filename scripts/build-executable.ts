@@ -47,9 +47,9 @@ if (takeLock()) {
  * dist up to date before it calls this script.
  */
 function isFresh(): boolean {
-  const made = statSync(output, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  const builtAt = statSync(output, { throwIfNoEntry: false })?.mtimeMs ?? 0;
   const inside = globSync(['dist/cli/relay.js', ...ASSETS]).map((path) => statSync(path).mtimeMs);
-  return inside.every((time) => time < made);
+  return inside.every((time) => time < builtAt);
 }
 
 function takeLock(): boolean {

@@ -16,11 +16,11 @@ import { PLAIN_SCRIPTS } from '../test/sessions/scripts-plain.ts';
  */
 
 const FOLDER = resolve(import.meta.dirname, '../node_modules/.cache/clients-latest');
-const wanted = process.argv.slice(2);
+const selectedNames = process.argv.slice(2);
 let broken = false;
 
 for (const name of Object.keys(PACKAGES) as ClientName[]) {
-  if (wanted.length > 0 && !wanted.includes(name)) continue;
+  if (selectedNames.length > 0 && !selectedNames.includes(name)) continue;
   const [package_, pinned] = PACKAGES[name];
   const version = installLatest(package_);
   console.log(`${name}: ${pinned} is pinned, ${version ?? 'unknown'} is the newest`);

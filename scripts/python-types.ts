@@ -165,8 +165,8 @@ function typeOf(schema: Schema, path: string): string {
       : `Dict[str, ${typeOf(schema.additionalProperties || {}, path)}]`;
   const { description: _, ...rest } = schema;
   const key = JSON.stringify(rest);
-  const known = classNames.get(key);
-  if (known) return known;
+  const cachedName = classNames.get(key);
+  if (cachedName) return cachedName;
   const [parent, field] = path.split('.') as [string, string];
   const name = NAMES[path] ?? parent + pascal(field).replace(/s$/, '');
   classNames.set(key, name);

@@ -19,7 +19,7 @@ import { compileExecutable, isOwn, PLATFORMS, type Platform, runtimeOf } from '.
 import { artefactChecks, type Check, setVersion, sourceChecks } from './release/checklist.ts';
 import { formula } from './release/formula.ts';
 import { makeDeb, makeRpm } from './release/linux-packages.ts';
-import { type Made, notes } from './release/notes.ts';
+import { notes, type PlatformBuild } from './release/notes.ts';
 import { namePublished } from './release/published.ts';
 import { missingTools, must } from './release/run.ts';
 import { billOfMaterials } from './release/sbom.ts';
@@ -85,12 +85,12 @@ async function make(version: string, leftOut: ReadonlyMap<string, string>): Prom
   const metafile = await bundleCli(work);
   rmSync(work, { recursive: true });
   writeFileSync(join(FOLDER, 'sbom.cdx.json'), JSON.stringify(billOfMaterials(version, [metafile]), null, 2));
-  const made: Made[] = [];
+  const builtPlatforms: PlatformBuild[] = [];
   for (const platform of PLATFORMS) {
     if (!values.only || values.only.includes(platform.name))
-      made.push(await makePlatform(platform, version, leftOut));
+      builtPlatforms.push(await makePlatform(platform, version, leftOut));
   }
-  writeFileSync(join(FOLDER, 'RELEASE.md'), notes(version, made, [...leftOut.values()]));
+  writeFileSync(join(FOLDER, 'RELEASE.md'), notes(version, builtPlatforms, [...leftOut.values()]));
   const sums = checksums();
   if (values.url) writeFileSync(join(FOLDER, 'contextrelay.rb'), formula(version, values.url, sums));
   for (const path of globSync(join(FOLDER, '*.*'))) console.log(`${statSync(path).size}\t${basename(path)}`);
@@ -100,7 +100,7 @@ async function makePlatform(
   platform: Platform,
   version: string,
   leftOut: ReadonlyMap<string, string>,
-): Promise<Made> {
+): Promise<PlatformBuild> {
   const folder = join(FOLDER, platform.name);
   mkdirSync(folder);
   const program = join(folder, platform.node.startsWith('win32') ? 'relay.exe' : 'relay');
@@ -116,8 +116,8 @@ async function makePlatform(
   const name = `contextrelay-${version}-${platform.name}`;
   const archive = join(FOLDER, `${name}.tar.xz`);
   const transform = `s,^${platform.name},${name},`;
-  const words = ['-cf', archive, '-I', XZ, '-C', FOLDER, '--transform', transform, ...OWNED, platform.name];
-  must('tar', words);
+  const args = ['-cf', archive, '-I', XZ, '-C', FOLDER, '--transform', transform, ...OWNED, platform.name];
+  must('tar', args);
   if (platform.node === 'linux-x64') {
     if (!leftOut.has('deb')) await makeDeb({ version, program, folder: FOLDER });
     if (!leftOut.has('rpm')) await makeRpm({ version, program, folder: FOLDER });

@@ -79,8 +79,8 @@ try {
 }
 
 async function setup(wantBuild) {
-  const wanted = Object.keys(PACKAGES).filter((flag) => process.argv.includes(flag));
-  const folders = [root, ...wanted.map((flag) => PACKAGES[flag])];
+  const selectedFlags = Object.keys(PACKAGES).filter((flag) => process.argv.includes(flag));
+  const folders = [root, ...selectedFlags.map((flag) => PACKAGES[flag])];
   if (folders.every(installed) && (!wantBuild || built())) return;
   await acquire();
   try {
@@ -199,8 +199,8 @@ function node26() {
  * that folder, and Windows cannot delete a running program.
  */
 function npm() {
-  const given = process.env.npm_execpath;
-  if (given && basename(given) === 'npm-cli.js' && existsSync(given)) return [outsideNode(), [given]];
+  const npmPath = process.env.npm_execpath;
+  if (npmPath && basename(npmPath) === 'npm-cli.js' && existsSync(npmPath)) return [outsideNode(), [npmPath]];
   if (process.platform !== 'win32') return ['npm', []];
   const cli = join(dirname(outsideNode()), 'node_modules', 'npm', 'bin', 'npm-cli.js');
   return [outsideNode(), [cli]];
@@ -238,7 +238,7 @@ function run(command, args, cwd = root) {
 
 async function acquire() {
   const until = Date.now() + LOCK_WAIT_MS;
-  for (let told = false; ; ) {
+  for (let announced = false; ; ) {
     try {
       mkdirSync(lock);
       writeFileSync(join(lock, 'owner.json'), JSON.stringify({ pid: process.pid, host: hostname() }));
@@ -252,8 +252,8 @@ async function acquire() {
       continue;
     }
     if (Date.now() > until) throw new Problem(`Another setup holds ${lock}. If none is running, delete it.`);
-    if (!told) say('Another setup of this folder is under way; waiting for it…');
-    told = true;
+    if (!announced) say('Another setup of this folder is under way; waiting for it…');
+    announced = true;
     await new Promise((resolve) => setTimeout(resolve, 200));
   }
 }
@@ -265,8 +265,8 @@ async function acquire() {
 function stale() {
   const owner = readOwner();
   if (!owner) {
-    const made = changedAt(lock);
-    return made > 0 && Date.now() - made > OWNERLESS_MS;
+    const lockedAt = changedAt(lock);
+    return lockedAt > 0 && Date.now() - lockedAt > OWNERLESS_MS;
   }
   if (owner.host !== hostname()) return false;
   try {

@@ -186,21 +186,21 @@ async function test(uv: string, relay: string, environment: Environment): Promis
   const { name, extras, packages, pages = [] } = environment;
   console.log(`\n== ${name}`);
   const venv = join(CACHE, name);
-  const python = environment.python.find((wanted) =>
-    succeeds(uv, ['venv', '--quiet', '--clear', '--python', wanted, venv]),
+  const python = environment.python.find((version) =>
+    succeeds(uv, ['venv', '--quiet', '--clear', '--python', version, venv]),
   );
   if (python === undefined) return skip(name, `there is no Python ${environment.python.join(' or ')}`);
   const install = (...what: string[]) =>
     run(uv, ['pip', 'install', '--quiet', '--python', venv, ...what], { VIRTUAL_ENV: venv });
   const [wheel, sdist] = ['*.whl', '*.tar.gz'].map((pattern) => globSync(join(DIST, pattern))[0]!);
-  const asked = extras.length > 0 ? `[${extras.join(',')}]` : '';
+  const extrasSuffix = extras.length > 0 ? `[${extras.join(',')}]` : '';
   const documented = extras.length === 1 ? requirementOf(pages[0]!, extras[0]!) : null;
-  const wanted = environment.instead ?? documented ?? `contextrelay${asked} @ file://${wheel}`;
+  const requirement = environment.instead ?? documented ?? `contextrelay${extrasSuffix} @ file://${wheel}`;
   const pins = environment.oldest ? requirements(extras[0]!).map((each) => each.replace('>=', '==')) : [];
-  if (!(await install(wanted, ...pins))) {
+  if (!(await install(requirement, ...pins))) {
     if (!pypiAnswers(uv)) return skip(name, NO_PYPI);
     totals.failed++;
-    return console.log(`FAIL ${name}: ${[wanted, ...pins].join(' ')} does not install`);
+    return console.log(`FAIL ${name}: ${[requirement, ...pins].join(' ')} does not install`);
   }
   totals.passed++;
   measure(uv, venv, environment);
@@ -214,7 +214,7 @@ async function test(uv: string, relay: string, environment: Environment): Promis
   for (const command of environment.commands) await runTests(venv, command);
   // Installs the sdist. This fails if the sdist lacks a file that the build needs.
   if (environment.name !== 'lint' && !environment.instead && !environment.oldest) {
-    const built = await install('--reinstall', '--no-deps', `contextrelay${asked} @ file://${sdist}`);
+    const built = await install('--reinstall', '--no-deps', `contextrelay${extrasSuffix} @ file://${sdist}`);
     const program = join(venv, 'bin', 'python');
     count(built && succeeds(program, ['-c', importOf(extras)]), `${name}: the sdist`);
   }

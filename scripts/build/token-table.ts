@@ -16,8 +16,8 @@ export async function vocabulary(): Promise<readonly (string | readonly number[]
  * cached.
  */
 export async function tokenTable(): Promise<Uint8Array> {
-  const made = statSync(CACHED, { throwIfNoEntry: false });
-  if (made && statSync(SOURCE).mtimeMs < made.mtimeMs) return readFileSync(CACHED);
+  const cacheStat = statSync(CACHED, { throwIfNoEntry: false });
+  if (cacheStat && statSync(SOURCE).mtimeMs < cacheStat.mtimeMs) return readFileSync(CACHED);
   const table = makeTokenTable(await vocabulary());
   try {
     mkdirSync(dirname(CACHED), { recursive: true });

@@ -101,8 +101,8 @@ class PlainTypes {
     if (name) return name;
     const text = this.#text(type, NodeBuilderFlags.None);
     const [, union = '', absent = ''] = /^(.*?)((?: \| (?:null|undefined))*)$/s.exec(text) ?? [];
-    const named = this.#unions.get(union);
-    if (named) return named + absent;
+    const unionName = this.#unions.get(union);
+    if (unionName) return unionName + absent;
     if (!text.includes('{')) return text;
     if (type.isUnionType()) {
       const members = type.getTypes().map((member) => this.#print(member, indent));

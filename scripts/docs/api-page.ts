@@ -82,9 +82,9 @@ function operation(method: string, path: string, described: Described): string {
         '',
       );
   }
-  const shown = answer.content?.['application/json'].example;
-  lines.push(shown === undefined ? `Answers ${status}.` : `Answers ${status}:`, '');
-  if (shown !== undefined) lines.push(block(shown), '');
+  const example = answer.content?.['application/json'].example;
+  lines.push(example === undefined ? `Answers ${status}.` : `Answers ${status}:`, '');
+  if (example !== undefined) lines.push(block(example), '');
   lines.push(`Refused with ${refusals.join(' · ')}.`, '');
   return lines.join('\n');
 }
@@ -102,8 +102,8 @@ function row({ name, in: where, required, description, schema }: Parameter): str
   const choices = isFlag
     ? 'on: `1`, `true` or no value; off: `0` or `false`'
     : schema.enum?.map((one) => `\`${one}\``).join(' or ');
-  const words = [description, schema.description, choices, bounds].filter(Boolean).join('; ');
-  return `| \`${name}\`${required ? ' (required)' : ''} | ${where} | ${words.replaceAll('|', '\\|')} |`;
+  const details = [description, schema.description, choices, bounds].filter(Boolean).join('; ');
+  return `| \`${name}\`${required ? ' (required)' : ''} | ${where} | ${details.replaceAll('|', '\\|')} |`;
 }
 
 function block(example: unknown): string {

@@ -12,8 +12,8 @@ const root = join(import.meta.dirname, '..', '..');
 
 for (const [path, page] of Object.entries(GENERATED)) {
   const file = join(root, path);
-  const made = page();
-  if (readFileSync(file, 'utf8') !== made) writeFileSync(file, made);
+  const content = page();
+  if (readFileSync(file, 'utf8') !== content) writeFileSync(file, content);
 }
 for (const folder of ['docs', 'man']) rmSync(join(root, 'dist', folder), { recursive: true, force: true });
 writeSite(join(root, 'dist', 'docs'));

@@ -104,8 +104,10 @@ async function leaves(path: readonly string[], node: Node | Group): Promise<Leaf
 }
 
 function usageLines(path: readonly string[], { usage, flags }: Command): string[] {
-  const words = [usage, flags && Object.keys(flags).length > 0 ? '[options]' : ''].filter(Boolean).join(' ');
-  return [`.B ${text(path.join(' '))}`, ...(words ? [text(words)] : [])];
+  const synopsis = [usage, flags && Object.keys(flags).length > 0 ? '[options]' : '']
+    .filter(Boolean)
+    .join(' ');
+  return [`.B ${text(path.join(' '))}`, ...(synopsis ? [text(synopsis)] : [])];
 }
 
 function described(command: Command, several: boolean): string[] {
@@ -133,17 +135,17 @@ function flagLines(flags: Flags): string[] {
 
 /** Converts a help text to roff. An empty line starts a paragraph. Indented lines keep their line breaks. */
 function paragraphs(details: string): string[] {
-  let kept = false;
+  let wasFixed = false;
   const lines = details
     .trim()
     .split('\n')
     .flatMap((line) => {
       const fixed = /^\s+\S/.test(line);
-      const before = fixed === kept ? [] : [fixed ? '.nf' : '.fi'];
-      kept = fixed;
+      const before = fixed === wasFixed ? [] : [fixed ? '.nf' : '.fi'];
+      wasFixed = fixed;
       return [...before, line.trim() === '' ? '.PP' : text(fixed ? line : line.trim())];
     });
-  return kept ? [...lines, '.fi'] : lines;
+  return wasFixed ? [...lines, '.fi'] : lines;
 }
 
 function page(name: string, summary: string, body: readonly string[]): string {
@@ -156,8 +158,8 @@ function page(name: string, summary: string, body: readonly string[]): string {
  * Escapes text for roff: backslashes, dashes, a dot or quote at the start of a line, and characters that are
  * not ASCII.
  */
-function text(words: string): string {
-  return words
+function text(plain: string): string {
+  return plain
     .replaceAll('\\', '\\e')
     .replaceAll('-', '\\-')
     .replace(/^(?=[.'])/gm, '\\&')

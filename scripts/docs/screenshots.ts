@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { openDemo } from '../../test/ui/demo/content.ts';
 import { everyPage } from '../../test/ui/pages.ts';
 
-const [folder = join(import.meta.dirname, '../../docs/images'), ...wanted] = process.argv.slice(2);
+const [folder = join(import.meta.dirname, '../../docs/images'), ...selectedNames] = process.argv.slice(2);
 
 /** Screenshots in docs/images: name of the file → name of the page. */
 const DOCS: { readonly [name: string]: string } = {
@@ -25,7 +25,7 @@ const ofDocs = Object.entries(DOCS).map(([file, name]) => ({
   colorScheme: 'light' as const,
 }));
 const all = Object.keys(pages)
-  .filter((name) => wanted.length === 0 || wanted.includes(name))
+  .filter((name) => selectedNames.length === 0 || selectedNames.includes(name))
   .flatMap((name) =>
     [390, 1440].flatMap((width) =>
       (['light', 'dark'] as const).map((colorScheme) => {

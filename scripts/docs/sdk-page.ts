@@ -148,8 +148,8 @@ function passedOn(body: string): string {
     verbsIn(source, called[1] === 'api' ? file : 'capabilities').find(({ name }) => name === called[2])
       ?.type ?? '';
   const short = /^\w+<(.*)>$/.exec(type)?.[1];
-  const given = short ? `Promise<${short.split(', ').at(-1)}>` : /^.*\) => (.*)$/.exec(type)?.[1];
-  return given ? `: ${given}` : '';
+  const returnType = short ? `Promise<${short.split(', ').at(-1)}>` : /^.*\) => (.*)$/.exec(type)?.[1];
+  return returnType ? `: ${returnType}` : '';
 }
 
 /**
@@ -172,7 +172,7 @@ const CONSTRUCTED = /class (?:ContextRelay|AgentBridge|RelayError)\b/;
 function withoutBodies(source: string): string {
   const lines = source.split('\n');
   const first = lines.findIndex((line) => line.endsWith('{') && !line.startsWith(' '));
-  const kept = lines.slice(0, first + 1);
+  const outputLines = lines.slice(0, first + 1);
   const hidden = CONSTRUCTED.test(source)
     ? /^ {2}(?:[\w ]*#|private|override readonly name)/
     : /^ {2}(?:[\w ]*#|private|constructor|override readonly name)/;
@@ -189,13 +189,13 @@ function withoutBodies(source: string): string {
     if (!hidden.test(line) && !implementsOverload) {
       const body = lines.slice(at, bodyEnd(lines, end) + 1).join('\n');
       const untyped = /\)(?: \{|;)$/.test(lines[end]!) && !/constructor/.test(line);
-      const given = untyped ? passedOn(body) : '';
-      kept.push(...comment, signature(lines.slice(at, end + 1)).replace(/;$/, `${given};`));
+      const returnType = untyped ? passedOn(body) : '';
+      outputLines.push(...comment, signature(lines.slice(at, end + 1)).replace(/;$/, `${returnType};`));
     }
     comment = [];
     at = bodyEnd(lines, end);
   }
-  return [...kept, '}'].join('\n');
+  return [...outputLines, '}'].join('\n');
 }
 
 /**

@@ -56,8 +56,8 @@ export function artefactChecks(folder: string, version: string): Check[] {
 
 export function wrongVersions(version: string): string[] {
   return Object.entries(VERSIONED).flatMap(([path, pattern]) => {
-    const said = pattern.exec(readFileSync(path, 'utf8'))?.[1];
-    return said === version ? [] : [`${path} says ${said}`];
+    const foundVersion = pattern.exec(readFileSync(path, 'utf8'))?.[1];
+    return foundVersion === version ? [] : [`${path} says ${foundVersion}`];
   });
 }
 
@@ -123,8 +123,8 @@ function formats(folder: string): string[] {
     const program = join(folder, name, node.startsWith('win32') ? 'relay.exe' : 'relay');
     if (!existsSync(program)) return [];
     const found = executableFormat(readFileSync(program).subarray(0, 4096));
-    const wanted = node.replace(/-musl$/, '');
-    return found === wanted ? [] : [`${name}/relay is built for ${found}`];
+    const expected = node.replace(/-musl$/, '');
+    return found === expected ? [] : [`${name}/relay is built for ${found}`];
   });
 }
 
@@ -141,8 +141,8 @@ export function executableFormat(head: Buffer): string {
 }
 
 function ownVersion(folder: string, version: string): string[] {
-  const said = must(ownProgram(folder), ['version']).trim();
-  return said === version ? [] : [`it says ${said}`];
+  const reportedVersion = must(ownProgram(folder), ['version']).trim();
+  return reportedVersion === version ? [] : [`it says ${reportedVersion}`];
 }
 
 function ownProgram(folder: string): string {

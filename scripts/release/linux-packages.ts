@@ -95,15 +95,15 @@ export async function makeDeb({ version, program, folder, quick }: PackageOption
       copyFileSync(join('deploy/package', script), join(root, 'DEBIAN', script));
       chmodSync(join(root, 'DEBIAN', script), 0o755);
     }
-    const made = join(folder, `contextrelay_${version}_amd64.deb`);
+    const packageFile = join(folder, `contextrelay_${version}_amd64.deb`);
     must('dpkg-deb', [
       '--root-owner-group',
       ...(quick ? ['-Znone'] : ['-Zxz', '-z3']),
       '--build',
       root,
-      made,
+      packageFile,
     ]);
-    return made;
+    return packageFile;
   } finally {
     rmSync(root, { recursive: true, force: true });
   }

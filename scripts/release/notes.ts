@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { isOwn, type Platform } from '../build/executable.ts';
 
 /** An executable of the release, its size in bytes, and the size of its archive in bytes. */
-export interface Made {
+export interface PlatformBuild {
   readonly platform: Platform;
   readonly size: number;
   readonly archive: number;
@@ -11,8 +11,12 @@ export interface Made {
 /**
  * Returns the release notes: a table of the executables, a list of parts that were not built, and the version's changelog.
  */
-export function notes(version: string, made: readonly Made[], leftOut: readonly string[] = []): string {
-  const row = ({ platform, size, archive }: Made) => {
+export function notes(
+  version: string,
+  builtPlatforms: readonly PlatformBuild[],
+  leftOut: readonly string[] = [],
+): string {
+  const row = ({ platform, size, archive }: PlatformBuild) => {
     const tested = isOwn(platform) ? 'yes' : 'not run: compiled on another kind of machine';
     return `| ${platform.name} | ${megabytes(size)} | ${megabytes(archive)} | ${tested} |`;
   };
@@ -20,7 +24,7 @@ export function notes(version: string, made: readonly Made[], leftOut: readonly 
 
 | executable | size | archive | tested |
 |---|---|---|---|
-${made.map(row).join('\n')}
+${builtPlatforms.map(row).join('\n')}
 
 ${leftOut.map((line) => `${line}\n\n`).join('')}${changes(version)}
 `;
