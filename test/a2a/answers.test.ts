@@ -42,9 +42,9 @@ for (const binding of BINDINGS) {
       );
       const task = taskOf(await client.sendMessage(request('make them')));
       assert.equal(stateOf(task), 'completed');
-      const [words, data, link, file] = task.artifacts;
-      assert.deepEqual(words!.parts[0]!.content, { $case: 'text', value: 'Generated text content' });
-      const [, longer] = words!.parts;
+      const [textArtifact, data, link, file] = task.artifacts;
+      assert.deepEqual(textArtifact!.parts[0]!.content, { $case: 'text', value: 'Generated text content' });
+      const [, longer] = textArtifact!.parts;
       assert.equal(longer!.content?.$case, 'url');
       assert.equal(await (await fetch(longer!.content.value as string)).text(), large);
       assert.equal(data!.description, 'figures');
@@ -53,8 +53,8 @@ for (const binding of BINDINGS) {
       const [part] = file!.parts;
       assert.equal(part!.content?.$case, 'url');
       assert.equal(await (await fetch(part!.content.value as string)).text(), 'the file');
-      for (const named of [link!.parts[0]!, part!])
-        assert.deepEqual([named.filename, named.mediaType], ['output.txt', 'text/plain']);
+      for (const filePart of [link!.parts[0]!, part!])
+        assert.deepEqual([filePart.filename, filePart.mediaType], ['output.txt', 'text/plain']);
       assert.equal(new Set(task.artifacts.map(({ artifactId }) => artifactId)).size, 4);
       const { artifacts } = await threadsOf(relay).artifacts(task.contextId);
       assert.deepEqual(artifacts.map(({ name }) => name).sort(), ['data', 'output.txt', 'words', 'words']);
@@ -90,15 +90,15 @@ for (const binding of BINDINGS) {
 
     test('parts of a message reach the agent with their type', async () => {
       await using agent = await startAgent(relay.url, () => says('COMPLETED', 'seen'));
-      const asked = request('look');
+      const messageRequest = request('look');
       const plain = { metadata: undefined, filename: '', mediaType: '' };
-      asked.message!.parts.push(
+      messageRequest.message!.parts.push(
         { ...plain, content: { $case: 'data', value: { pages: [1, 2] } } },
         { ...plain, content: { $case: 'url', value: 'https://example.com/a.pdf' }, filename: 'a.pdf' },
         { ...plain, content: { $case: 'raw', value: Buffer.from('bytes') }, filename: 'b.bin' },
         { ...plain, content: { $case: 'text', value: 'x'.repeat(8_000) } },
       );
-      await client.sendMessage(asked);
+      await client.sendMessage(messageRequest);
       const parts = agent.jobs[0]!.message!.json.parts as { [field: string]: unknown }[];
       assert.equal(parts[0]!.text, 'look');
       assert.deepEqual(parts[1]!.data, { pages: [1, 2] });

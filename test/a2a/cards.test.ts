@@ -190,7 +190,7 @@ test("errors are answered in the protocol's format, and details of unexpected er
 test('a wrong method is answered with the path and the allowed methods', async () => {
   const answer = await fetch(`${relay.url}/a2a/relay`);
   assert.equal(answer.status, 405);
-  const told = (await answer.json()) as { error: string; hint: string };
-  assert.equal(told.error, '/a2a/relay does not support GET.');
-  assert.equal(told.hint, 'Use one of: POST.');
+  const failure = (await answer.json()) as { error: string; hint: string };
+  assert.equal(failure.error, '/a2a/relay does not support GET.');
+  assert.equal(failure.hint, 'Use one of: POST.');
 });

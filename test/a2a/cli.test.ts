@@ -17,10 +17,10 @@ after(() => relay[Symbol.asyncDispose]());
 const a2a = (...args: string[]) => run(['a2a', ...args], { home: home.home });
 
 test('relay a2a card shows the card of an agent', async () => {
-  const shown = await a2a('card', relay.url);
-  assert.equal(shown.code, 0, shown.stderr);
-  assert.match(shown.stdout, /ContextRelay/);
-  assert.match(shown.stdout, /HTTP\+JSON 1\.0 at http/);
+  const card = await a2a('card', relay.url);
+  assert.equal(card.code, 0, card.stderr);
+  assert.match(card.stdout, /ContextRelay/);
+  assert.match(card.stdout, /HTTP\+JSON 1\.0 at http/);
   assert.equal(JSON.parse((await a2a('card', relay.url, '--json')).stdout).name, 'ContextRelay');
 });
 
@@ -79,10 +79,10 @@ test("relay a2a send prints the agent's question, and --task answers it", async 
       ? says('COMPLETED', 'done', [{ parts: [{ raw: btoa('a picture'), filename: 'p.png' }] }])
       : says('INPUT_REQUIRED', 'Which colour?'),
   );
-  const asked = await a2a('send', relay.url, 'paint');
-  assert.equal(asked.code, 1);
-  assert.match(asked.stderr, /The agent asks: Which colour\?/);
-  const [, id] = /--task ([0-9a-f-]{36})/.exec(asked.stderr) ?? assert.fail(asked.stderr);
+  const result = await a2a('send', relay.url, 'paint');
+  assert.equal(result.code, 1);
+  assert.match(result.stderr, /The agent asks: Which colour\?/);
+  const [, id] = /--task ([0-9a-f-]{36})/.exec(result.stderr) ?? assert.fail(result.stderr);
   const file = join(home.home, 'p.png');
   const painted = await a2a('send', relay.url, 'blue', '--task', id!, '-o', file);
   assert.equal(painted.code, 0, painted.stderr);

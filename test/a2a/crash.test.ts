@@ -35,7 +35,7 @@ const SERVER = resolve(import.meta.dirname, 'scripts/server.ts');
 /** Starts a server in its own process, so that the test can kill it. The server may call webhooks on this machine. */
 async function startWithWebhooks(home: string, env = {}): Promise<Running & { url: string }> {
   const running = start([], { home, env, entry: SERVER });
-  return { ...running, url: (await running.said(/listening on (http:\S+)/))[1]! };
+  return { ...running, url: (await running.waitForOutput(/listening on (http:\S+)/))[1]! };
 }
 
 async function kill({ child, ended }: Running): Promise<void> {
@@ -45,9 +45,9 @@ async function kill({ child, ended }: Running): Promise<void> {
 
 /** Sends a task with a webhook. No agent takes the task. Returns its id. */
 async function giveTask(url: string, hook: string): Promise<string> {
-  const asked = request('tell me', { immediately: true });
-  asked.configuration!.taskPushNotificationConfig = webhookAt(hook);
-  const task = await (await a2aClient(url, 'HTTP+JSON')).sendMessage(asked);
+  const messageRequest = request('tell me', { immediately: true });
+  messageRequest.configuration!.taskPushNotificationConfig = webhookAt(hook);
+  const task = await (await a2aClient(url, 'HTTP+JSON')).sendMessage(messageRequest);
   assert.ok('artifacts' in task);
   return task.id;
 }
@@ -100,7 +100,7 @@ test('the next server refuses webhooks in the local network too', async () => {
   await kill(first);
   await using second = await startWithWebhooks(place.home, { GUARDED: '1' });
   await using _bridge = answerTasks(second.url, () => 'not for you');
-  await second.said(/is not an address of the public internet/);
+  await second.waitForOutput(/is not an address of the public internet/);
   assert.equal(hook.received.length, 0);
 });
 

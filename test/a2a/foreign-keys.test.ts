@@ -100,9 +100,9 @@ test('a key for other channels cannot join a foreign conversation', async () => 
   const begun = await send(bound);
   await send(bound, begun.contextId);
   assert.equal((await eventsOf(begun.contextId)).filter(({ type }) => type.startsWith('a2a.')).length, 2);
-  const named = await send(owner, 'a name of our own');
+  const ownTask = await send(owner, 'a name of our own');
   const same = await send(bound, 'a name of our own');
-  assert.notEqual(named.id, same.id);
+  assert.notEqual(ownTask.id, same.id);
   const elsewhere = await relay.ask('POST', '/threads', { key: owner, body: {} });
   await send(bound, elsewhere.json.thread_id);
   assert.equal((await eventsOf(elsewhere.json.thread_id)).length, 1);

@@ -19,22 +19,22 @@ describe('two relays', () => {
 
   test('hand 5 MB to each other without sending the bytes in a message', async () => {
     const mine = new ContextRelay({ baseUrl: here!.url });
-    const [given, made] = [randomBytes(5_000_000), randomBytes(5_000_000)];
-    const pointer = await mine.push(given);
+    const [input, output] = [randomBytes(5_000_000), randomBytes(5_000_000)];
+    const pointer = await mine.push(input);
     let received = '';
     await using _bridge = answerTasks(there!.url, async (task) => {
       // The agent of the other relay gets a text with a pointer, and pulls it from this relay.
       received = sha(await new ContextRelay({ baseUrl: there!.url }).pullBytes(/http\S+/.exec(task)![0]));
-      return made;
+      return output;
     });
     const messages = await watchingMessages(there!, async () => {
       const runner = await connectAgent(there!.url, { relay: mine });
       const outcome = await runner.run({ text: 'turn it around', attached: [pointer] });
       assert.equal(outcome.state, 'completed');
-      assert.equal(received, sha(given));
+      assert.equal(received, sha(input));
       const [part] = outcome.parts;
       assert.ok(part && 'url' in part && part.url.startsWith(there!.url));
-      assert.equal(sha(await runner.read(part)), sha(made));
+      assert.equal(sha(await runner.read(part)), sha(output));
     });
     assert.ok(messages < 20_000, `${messages} bytes`);
   });
@@ -58,14 +58,14 @@ describe('two relays', () => {
       assert.ok(task.length < 1_000);
       return sha(await new ContextRelay({ baseUrl: there!.url }).pullBytes(/http\S+/.exec(task)![0]));
     });
-    const asked = request('hash this');
-    asked.message!.parts.push({
+    const messageRequest = request('hash this');
+    messageRequest.message!.parts.push({
       content: { $case: 'raw', value: bytes },
       metadata: undefined,
       filename: 'noise.bin',
       mediaType: 'application/octet-stream',
     });
-    const task = await client.sendMessage(asked);
+    const task = await client.sendMessage(messageRequest);
     assert.ok('artifacts' in task);
     assert.equal(resultOf(task), sha(bytes));
   });
@@ -88,9 +88,9 @@ for (const binding of BINDINGS) {
     await bridge[Symbol.asyncDispose]();
     assert.equal(states.at(-1), 'completed');
     await relay.restart();
-    const kept = await client.getTask({ tenant: '', id: task.id });
-    assert.equal(stateOf(kept), 'completed');
-    assert.equal(resultOf(kept), 'after the restart');
+    const storedTask = await client.getTask({ tenant: '', id: task.id });
+    assert.equal(stateOf(storedTask), 'completed');
+    assert.equal(resultOf(storedTask), 'after the restart');
   });
 }
 
@@ -99,10 +99,10 @@ async function watchingMessages(relay: RelayUnderTest, work: () => Promise<void>
   const original = globalThis.fetch;
   let bytes = 0;
   globalThis.fetch = async (input, init) => {
-    const asked = new Request(input, init);
-    const watched = asked.url.startsWith(`${relay.url}/a2a`);
-    if (watched) bytes += (await asked.clone().arrayBuffer()).byteLength;
-    const answer = await original(asked);
+    const httpRequest = new Request(input, init);
+    const watched = httpRequest.url.startsWith(`${relay.url}/a2a`);
+    if (watched) bytes += (await httpRequest.clone().arrayBuffer()).byteLength;
+    const answer = await original(httpRequest);
     if (!watched || !answer.body) return answer;
     const counted = answer.body.pipeThrough(
       new TransformStream<Uint8Array, Uint8Array>({

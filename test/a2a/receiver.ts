@@ -20,14 +20,14 @@ export async function receiver({ refusing = 0 } = {}): Promise<Receiver> {
   const received: ReceivedRequest[] = [];
   let wake = () => {};
   let refused = 0;
-  const server = createServer(async (asked, answer) => {
+  const server = createServer(async (request, answer) => {
     let body = '';
-    for await (const chunk of asked) body += chunk;
+    for await (const chunk of request) body += chunk;
     if (refused++ < refusing) {
       answer.writeHead(503).end();
       return;
     }
-    received.push({ headers: asked.headers, body });
+    received.push({ headers: request.headers, body });
     answer.end();
     wake();
   });

@@ -44,9 +44,9 @@ test('webhooks of a revoked key are no longer notified, others are', async () =>
   });
   await using theirs = await receiver();
   await using ours = await receiver();
-  const [gone, stays] = [await relay.key(), await relay.key()];
+  const [revoked, stays] = [await relay.key(), await relay.key()];
   const sent = await relay.ask('POST', '/a2a/relay/message:send', {
-    key: gone,
+    key: revoked,
     headers: A2A,
     body: {
       message: message('tell me'),
@@ -61,7 +61,7 @@ test('webhooks of a revoked key are no longer notified, others are', async () =>
     body: { ...webhookAt(ours.url), taskId: task_id },
   });
   assert.ok(added.status < 300, added.text);
-  await relay.core.keys.revoke(ADMIN, gone.id);
+  await relay.core.keys.revoke(ADMIN, revoked.id);
   const metadata = { task_id, status: 'done', summary: 'did it' };
   await relay.ask('POST', '/push', { key: stays, body: { data: 'done', channel: 'agent-done', metadata } });
   await ours.until('TASK_STATE_COMPLETED');

@@ -58,10 +58,10 @@ for (const binding of BINDINGS) {
       assert.ok('artifacts' in task);
       assert.equal(stateOf(task), 'completed');
       assert.deepEqual(task.artifacts, []);
-      const [said] = task.status!.message!.parts;
-      assert.ok(said?.content?.$case === 'text');
-      assert.match(said.content.value, /is encrypted/);
-      assert.ok(said.content.value.includes(url.split('#')[0]!));
+      const [part] = task.status!.message!.parts;
+      assert.ok(part?.content?.$case === 'text');
+      assert.match(part.content.value, /is encrypted/);
+      assert.ok(part.content.value.includes(url.split('#')[0]!));
       assert.equal(await own.pull(url), 'the secret');
     });
 

@@ -27,10 +27,12 @@ for (const binding of BINDINGS) {
 
     test('an agent asks, the client answers, and both messages are in one task and one thread', async () => {
       await using agent = await ask();
-      const asked = taskOf(await client.sendMessage(request('book a flight', { messageId: 'm-first' })));
-      assert.equal(stateOf(asked), 'input_required');
-      assert.equal(textOf(asked.status!.message!), 'more than "book a flight"?');
-      const { id: taskId, contextId } = asked;
+      const waitingTask = taskOf(
+        await client.sendMessage(request('book a flight', { messageId: 'm-first' })),
+      );
+      assert.equal(stateOf(waitingTask), 'input_required');
+      assert.equal(textOf(waitingTask.status!.message!), 'more than "book a flight"?');
+      const { id: taskId, contextId } = waitingTask;
       const done = taskOf(await client.sendMessage(request('enough', { taskId, messageId: 'm-second' })));
       assert.equal(stateOf(done), 'completed');
       assert.equal(done.id, taskId);
@@ -56,12 +58,12 @@ for (const binding of BINDINGS) {
       const last = request('enough', { taskId: id });
       last.configuration!.historyLength = 0;
       assert.deepEqual(taskOf(await client.sendMessage(last)).history, []);
-      const shown = async (historyLength?: number) =>
+      const historyTexts = async (historyLength?: number) =>
         (await client.getTask({ tenant: '', id, historyLength })).history.map(textOf);
-      assert.deepEqual(await shown(1), ['enough']);
-      assert.deepEqual(await shown(0), []);
+      assert.deepEqual(await historyTexts(1), ['enough']);
+      assert.deepEqual(await historyTexts(0), []);
       assert.deepEqual(
-        (await shown()).filter((text) => !text.startsWith('more')),
+        (await historyTexts()).filter((text) => !text.startsWith('more')),
         ['one', 'two', 'enough'],
       );
     });
@@ -165,10 +167,10 @@ for (const binding of BINDINGS) {
       assert.deepEqual([one!.contextId, two!.contextId], [contextId, contextId]);
       assert.notEqual(taskOf(one!).id, taskOf(two!).id);
       const threads = threadsOf(relay);
-      const named = (await threads.list()).threads.filter(({ name }) => name?.startsWith('mine'));
+      const ownThreads = (await threads.list()).threads.filter(({ name }) => name?.startsWith('mine'));
       assert.deepEqual(
         await Promise.all(
-          named.map(async ({ thread_id }) => (await threads.artifacts(thread_id)).artifacts.length),
+          ownThreads.map(async ({ thread_id }) => (await threads.artifacts(thread_id)).artifacts.length),
         ),
         [2],
       );
@@ -182,12 +184,12 @@ for (const binding of BINDINGS) {
     test('a webhook is notified when the agent asks and when the task ends', async () => {
       await using hook = await receiver();
       await using _agent = await ask();
-      const asked = request('tell me');
-      asked.configuration!.taskPushNotificationConfig = webhookAt(hook.url);
-      const { id: taskId } = taskOf(await client.sendMessage(asked));
+      const messageRequest = request('tell me');
+      messageRequest.configuration!.taskPushNotificationConfig = webhookAt(hook.url);
+      const { id: taskId } = taskOf(await client.sendMessage(messageRequest));
       await hook.until('TASK_STATE_INPUT_REQUIRED');
       await using later = await receiver();
-      const again = { ...asked, configuration: { ...asked.configuration! } };
+      const again = { ...messageRequest, configuration: { ...messageRequest.configuration! } };
       again.configuration.taskPushNotificationConfig = webhookAt(later.url);
       assert.equal(taskOf(await client.sendMessage(again)).id, taskId);
       await client.sendMessage(request('enough', { taskId }));

@@ -37,18 +37,18 @@ test('32 processes claim 500 todos: each is held by one at a time, none is lost,
     .map((line) => JSON.parse(line));
   const done = lines.flatMap((line) => (line.done ? [line.done] : []));
   assert.deepEqual([done.length, new Set(done).size], [500, 500]);
-  const held = new Map<string, { agent: string; until: number; released?: number }>();
+  const claims = new Map<string, { agent: string; until: number; released?: number }>();
   let lapsed = 0;
   for (const line of lines.toSorted((a, b) => a.at - b.at)) {
-    const before = held.get(line.claimed);
+    const before = claims.get(line.claimed);
     if (line.claimed) {
       const free = before === undefined || (before.released ?? before.until) <= line.at;
       assert.ok(free, `${line.claimed} is claimed by ${line.agent} while ${before?.agent} holds it`);
       if (before !== undefined && before.released === undefined) lapsed++;
-      held.set(line.claimed, line);
+      claims.set(line.claimed, line);
     }
-    const own = held.get(line.released);
-    if (line.released && own?.agent === line.agent) held.set(line.released, { ...own!, released: line.at });
+    const own = claims.get(line.released);
+    if (line.released && own?.agent === line.agent) claims.set(line.released, { ...own!, released: line.at });
   }
   t.diagnostic(`${kills} processes killed, ${lapsed} lapsed claims taken again`);
   assert.ok(lapsed > 0);

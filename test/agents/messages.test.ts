@@ -53,16 +53,16 @@ test('a message has a receipt at each stage, and a reply reaches its sender', as
   const state = async () => (await anna.agents.conversation(conversation)).messages[0]!;
   assert.equal((await state()).state, 'queued');
 
-  const taken = await bert.agents.take('bert');
+  const batch = await bert.agents.take('bert');
   assert.deepEqual(
-    taken.messages.map(({ text, from }) => [text, from]),
+    batch.messages.map(({ text, from }) => [text, from]),
     [['please review', 'anna']],
   );
   assert.deepEqual((await bert.agents.take('bert')).messages, [], 'another process does not get it too');
   assert.equal((await state()).state, 'queued', 'taken is not shown');
   await bert.agents.mark('bert', { ids: [id], as: 'shown', route: 'hook' });
-  const { state: shown, route } = await state();
-  assert.deepEqual([shown, route], ['shown', 'hook']);
+  const { state: messageState, route } = await state();
+  assert.deepEqual([messageState, route], ['shown', 'hook']);
   await bert.agents.mark('bert', { ids: [id], as: 'read' });
   assert.equal((await state()).state, 'read');
 
@@ -225,9 +225,9 @@ test('a claim excludes others, is renewed by its holder and lapses', async () =>
   under.advance(CLAIM_MS - 60_000);
   await anna.agents.enter('anna', NAMED);
   under.advance(CLAIM_MS - 60_000);
-  const held = (await anna.agents.claims({ project: 'hono' })).claims;
+  const claims = (await anna.agents.claims({ project: 'hono' })).claims;
   assert.deepEqual(
-    held.map(({ by, what }) => [by, what]),
+    claims.map(({ by, what }) => [by, what]),
     [['anna', 'src/auth/**']],
   );
   under.advance(CLAIM_MS);

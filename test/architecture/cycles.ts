@@ -7,14 +7,14 @@ import { type Finding, isCode, type SourceFile } from './source-file.ts';
  */
 export function checkCycles(files: readonly SourceFile[]): Finding[] {
   const sources = files.filter(({ path }) => isCode(path));
-  const known = new Set(sources.map(({ path }) => path));
+  const sourcePaths = new Set(sources.map(({ path }) => path));
   const edges = new Map(
     sources.map(({ path, text }) => [
       path,
       importsOf(text)
         .filter(({ specifier }) => specifier.startsWith('.'))
         .map(({ specifier }) => posix.join(posix.dirname(path), specifier))
-        .filter((target) => known.has(target)),
+        .filter((target) => sourcePaths.has(target)),
     ]),
   );
   const findings: Finding[] = [];

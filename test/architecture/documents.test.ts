@@ -11,8 +11,8 @@ for (const name of documents) {
   const text = readFileSync(join(root, name), 'utf8');
 
   test(`every path that ${name} mentions exists`, () => {
-    const named = /`((?:src|ui|test|bench|scripts|docs|examples|bin|skill|schemas)\/[\w./-]*\w)`/g;
-    const paths = [...text.matchAll(named)].map((match) => match[1]!);
+    const pathPattern = /`((?:src|ui|test|bench|scripts|docs|examples|bin|skill|schemas)\/[\w./-]*\w)`/g;
+    const paths = [...text.matchAll(pathPattern)].map((match) => match[1]!);
     const missing = paths.filter((path) => !existsSync(join(root, path)));
     assert.deepEqual(missing, []);
   });

@@ -43,10 +43,10 @@ test('parts, turns and contexts pass unchanged to an agent behind another relay'
   await using ours = await startTestServer();
   await using _bridge = await startWorker(ours, a2aBridgeRunner(theirs.url));
   const caller = await a2aClient(ours.url, 'JSONRPC');
-  const asked = taskOf(await caller.sendMessage(request('book a seat')));
-  assert.equal(stateOf(asked), 'input_required', JSON.stringify(asked.status));
-  assert.match(JSON.stringify(asked.status), /which one\?/);
-  const { id: taskId, contextId } = asked;
+  const waitingTask = taskOf(await caller.sendMessage(request('book a seat')));
+  assert.equal(stateOf(waitingTask), 'input_required', JSON.stringify(waitingTask.status));
+  assert.match(JSON.stringify(waitingTask.status), /which one\?/);
+  const { id: taskId, contextId } = waitingTask;
   const done = taskOf(await caller.sendMessage(request('the blue one', { taskId })));
   assert.equal(stateOf(done), 'completed', JSON.stringify(done.status));
   const [figures, file] = done.artifacts[0]!.parts;

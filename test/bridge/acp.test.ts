@@ -52,13 +52,13 @@ test('canceling a task cancels its session, and the agent continues', async () =
 test('without a person to ask, an agent may read but not write, unless the bridge is configured otherwise', async () => {
   await using server = await startTestServer();
   const bridge = new AgentBridge(client(server));
-  const asked = async (allow: 'all' | 'reads' | 'none') => {
+  const permissionAnswers = async (allow: 'all' | 'reads' | 'none') => {
     await using _ = await startWorker(server, new AcpRunner({ command, allow }));
     return await Promise.all(['read', 'write'].map((word) => bridge.pushAndWait(word)));
   };
-  assert.deepEqual(await asked('reads'), ['may I read: yes', 'may I write: no']);
-  assert.deepEqual(await asked('all'), ['may I read: yes', 'may I write: yes']);
-  assert.deepEqual(await asked('none'), ['may I read: no', 'may I write: no']);
+  assert.deepEqual(await permissionAnswers('reads'), ['may I read: yes', 'may I write: no']);
+  assert.deepEqual(await permissionAnswers('all'), ['may I read: yes', 'may I write: yes']);
+  assert.deepEqual(await permissionAnswers('none'), ['may I read: no', 'may I write: no']);
 });
 
 test('an agent that does not start is reported at once', async () => {

@@ -24,7 +24,7 @@ interface Setup {
   readonly tool: string;
   readonly args: object;
   /** Pattern of the question in the client's dialog. */
-  readonly asked: RegExp;
+  readonly question: RegExp;
   /** Prepares the client's home and returns its arguments and environment. */
   prepare(o: { folder: ScratchFolder; model: string }): {
     args: string;
@@ -39,7 +39,7 @@ const CLIENTS: { readonly [name in Asking]: Setup } = {
   claude: {
     tool: 'Bash',
     args: { command: COMMAND, description: 'Make a file' },
-    asked: /touch made-by-the-agent.*Do you want to proceed\?/,
+    question: /touch made-by-the-agent.*Do you want to proceed\?/,
     prepare({ folder, model }) {
       const settings = {
         hasCompletedOnboarding: true,
@@ -61,7 +61,7 @@ const CLIENTS: { readonly [name in Asking]: Setup } = {
   codex: {
     tool: 'exec_command',
     args: { cmd: COMMAND, sandbox_permissions: 'require_escalated', justification: 'The task wants it' },
-    asked: /Would you like to run the following command\?.*touch made-by-the-agent/,
+    question: /Would you like to run the following command\?.*touch made-by-the-agent/,
     prepare({ folder, model }) {
       mkdirSync(join(folder.home, '.codex'));
       const config = [
@@ -83,7 +83,7 @@ const CLIENTS: { readonly [name in Asking]: Setup } = {
   gemini: {
     tool: 'run_shell_command',
     args: { command: COMMAND, description: 'Make a file' },
-    asked: /touch made-by-the-agent.*Allow execution of/,
+    question: /touch made-by-the-agent.*Allow execution of/,
     prepare({ folder, model }) {
       const user = (name: string, value: unknown) =>
         folder.write(`../home/.gemini/${name}`, JSON.stringify(value));
@@ -101,7 +101,7 @@ const CLIENTS: { readonly [name in Asking]: Setup } = {
 async function answeredByAPerson(
   t: TestContext,
   name: Asking,
-  o: { readonly words: string; readonly afterMs: number },
+  o: { readonly finalText: string; readonly afterMs: number },
 ): Promise<{ text: string; outcome: unknown } | null> {
   const found = installedClient(name);
   if ('missing' in found) {
@@ -110,9 +110,9 @@ async function answeredByAPerson(
   }
   using folder = new ScratchFolder();
   folder.git('init', '-q');
-  const { tool, args, asked, prepare } = CLIENTS[name];
+  const { tool, args, question, prepare } = CLIENTS[name];
   await using model = new FakeModel(
-    (answers) => (answers.length === 0 ? { tool, args } : { text: o.words }),
+    (answers) => (answers.length === 0 ? { tool, args } : { text: o.finalText }),
     tool,
   );
   const setup = prepare({ folder, model: await model.start() });
@@ -133,22 +133,22 @@ async function answeredByAPerson(
   // later.
   await until(async () => {
     const { stuck, result } = await tasks.get(id);
-    return asked.test(stuck ?? '') || result !== null;
+    return question.test(stuck ?? '') || result !== null;
   });
   const open = await tasks.get(id);
   assert.deepEqual([open.state, open.result], ['running', null], await terminal.screen());
-  assert.match(open.stuck!, asked, `${open.stuck}\n${await terminal.screen()}`);
+  assert.match(open.stuck!, question, `${open.stuck}\n${await terminal.screen()}`);
   assert.equal((await agents.list()).agents[0]!.state, 'stuck');
   const env = { CONTEXTRELAY_URL: server.url };
   for (const command of [['task', 'show', id], ['agents']])
-    assert.match((await relay(command, { home: folder.home, env })).stdout.replace(/\s+/g, ' '), asked);
+    assert.match((await relay(command, { home: folder.home, env })).stdout.replace(/\s+/g, ' '), question);
 
   await sleep(o.afterMs);
   const before = await tasks.get(id);
   assert.equal(before.state, 'running', 'nobody has answered yet');
   // Match again instead of comparing texts: the client may have drawn more of its dialog in the meantime.
-  assert.match(before.stuck!, asked);
-  assert.ok(!model.asked.some(({ body }) => body.includes(o.words)));
+  assert.match(before.stuck!, question);
+  assert.ok(!model.requests.some(({ body }) => body.includes(o.finalText)));
 
   await terminal.tmux('send-keys', '-t', terminal.session, 'Enter');
   const answer = await bridge.wait(id, { timeout: 120_000 });
@@ -160,22 +160,25 @@ async function answeredByAPerson(
 }
 
 test('Claude Code asks in its terminal, a person answers after a minute, and the outcome is the result', async (t) => {
-  const words = `The file is there.\n\n${block('made the file')}`;
-  const answer = await answeredByAPerson(t, 'claude', { words, afterMs: 60_000 });
+  const finalText = `The file is there.\n\n${block('made the file')}`;
+  const answer = await answeredByAPerson(t, 'claude', { finalText, afterMs: 60_000 });
   if (!answer) return;
   assert.equal(answer.outcome, 'block');
   assert.match(answer.text, /COMPLETED: made the file/);
 });
 
 test('Codex asks in its terminal, a person answers, and the last output is the result', async (t) => {
-  const answer = await answeredByAPerson(t, 'codex', { words: 'The file is there now.', afterMs: 3_000 });
+  const answer = await answeredByAPerson(t, 'codex', { finalText: 'The file is there now.', afterMs: 3_000 });
   if (!answer) return;
   assert.equal(answer.outcome, 'whole');
   assert.match(answer.text, /The file is there now\./);
 });
 
 test('Gemini CLI asks in its terminal, a person answers, and the last output is the result', async (t) => {
-  const answer = await answeredByAPerson(t, 'gemini', { words: 'The file is there now.', afterMs: 3_000 });
+  const answer = await answeredByAPerson(t, 'gemini', {
+    finalText: 'The file is there now.',
+    afterMs: 3_000,
+  });
   if (!answer) return;
   assert.equal(answer.outcome, 'whole');
   assert.match(answer.text, /The file is there now\./);

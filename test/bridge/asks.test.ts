@@ -26,12 +26,15 @@ test('a task whose agent asks a person stays open and shows the question until s
   const bridge = new AgentBridge(client(server));
   const { id } = await bridge.send('clean up');
   await until(async () => (await tasks.get(id)).stuck !== null);
-  const asked =
+  const stuckReason =
     'The agent in tmux agent waits for an answer: Bash command: rm -r build Do you want to proceed?';
   const { state, stuck, agent } = await tasks.get(id);
-  assert.deepEqual({ state, stuck, agent }, { state: 'running', stuck: asked, agent: worker.name });
+  assert.deepEqual({ state, stuck, agent }, { state: 'running', stuck: stuckReason, agent: worker.name });
   const [asking] = (await agents.list()).agents;
-  assert.deepEqual([asking!.state, asking!.alive, asking!.bridge!.stuck], ['stuck', true, { [id]: asked }]);
+  assert.deepEqual(
+    [asking!.state, asking!.alive, asking!.bridge!.stuck],
+    ['stuck', true, { [id]: stuckReason }],
+  );
   await terminal.tmux('send-keys', '-t', 'agent', 'Enter');
   const answer = await bridge.wait(id, { timeout: 60_000 });
   assert.equal(answer.status, 'done', answer.text);
@@ -39,8 +42,8 @@ test('a task whose agent asks a person stays open and shows the question until s
   assert.equal((await client(server).peek(answer.url)).outcome, 'block');
   assert.equal((await tasks.get(id)).stuck, null);
   await until(async () => (await agents.list()).agents[0]!.state === 'idle');
-  const told = events.flatMap((event) => (event.type === 'stuck' ? [event.why] : []));
-  assert.deepEqual(told, [asked, null]);
+  const reasons = events.flatMap((event) => (event.type === 'stuck' ? [event.why] : []));
+  assert.deepEqual(reasons, [stuckReason, null]);
 });
 
 test('nothing is typed into a dialog that was open before the task arrived', async () => {

@@ -164,8 +164,8 @@ for (const binding of BINDINGS) {
     assert.equal(stateOf(canceled), 'canceled');
     await waitForEnd(pids);
     await until(() => under.events.some((event) => event.type === 'dropped' && event.id === task.id));
-    const known = await client(server).tasks.get(task.id);
-    assert.deepEqual([known.state, known.result?.summary], ['canceled', 'Canceled by local.']);
+    const canceledTask = await client(server).tasks.get(task.id);
+    assert.deepEqual([canceledTask.state, canceledTask.result?.summary], ['canceled', 'Canceled by local.']);
   });
 }
 

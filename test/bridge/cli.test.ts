@@ -28,9 +28,9 @@ test('without a server, one process sends a task, another does it, and any proce
     bridge.child.kill('SIGTERM');
     assert.equal((await bridge.ended).code, 0);
   }
-  const shown = JSON.parse((await relay(['task', 'show', id, '--json'], { home })).stdout);
-  assert.equal(shown.state, 'done');
-  assert.ok(shown.receipts.some(({ rung }: { rung: string }) => rung === 'pulled'));
+  const taskDetails = JSON.parse((await relay(['task', 'show', id, '--json'], { home })).stdout);
+  assert.equal(taskDetails.state, 'done');
+  assert.ok(taskDetails.receipts.some(({ rung }: { rung: string }) => rung === 'pulled'));
   assert.equal((await relay(['task', 'wait', id], { home })).code, 0);
   assert.equal((await relay(['bridge', 'status', 'counter'], { home })).code, 3);
 });

@@ -45,7 +45,7 @@ async function assertDoesTask(
   assert.equal(answer.status, 'done', answer.text);
   assert.match(answer.text, /All is well\./);
   assert.ok(
-    model.asked.some(({ body }) => body.includes(JSON.stringify(TASK).slice(1, -1))),
+    model.requests.some(({ body }) => body.includes(JSON.stringify(TASK).slice(1, -1))),
     'the model was asked with the task as it was sent',
   );
 }

@@ -33,9 +33,9 @@ test('an encrypted task is shown with its result to holders of the key, and with
   const brought = await relay(['task', 'done', id, 'the answer', '--encrypt']);
   assert.match(brought.stdout, /#key=/);
 
-  const shown = await relay(['task', 'show', id]);
-  assert.equal(shown.code, 0, shown.stderr);
-  assert.match(shown.stdout, /result text\nthe answer/);
+  const result = await relay(['task', 'show', id]);
+  assert.equal(result.code, 0, result.stderr);
+  assert.match(result.stdout, /result text\nthe answer/);
   const stranger = await member(outsider.home, server.url)(['task', 'show', id]);
   assert.equal(stranger.code, 0, stranger.stderr);
   assert.match(stranger.stdout, /done/);

@@ -51,9 +51,9 @@ test('output and exit status of a command are the same as in a shell', { skip },
     code: null,
     signal: 'SIGKILL',
   });
-  const words = shell('cat; echo "$0 $#"');
-  words.stdin.write("it's $HOME\n");
-  assert.equal((await waitForExit(words)).out, "it's $HOME\n/bin/sh 0\n");
+  const child = shell('cat; echo "$0 $#"');
+  child.stdin.write("it's $HOME\n");
+  assert.equal((await waitForExit(child)).out, "it's $HOME\n/bin/sh 0\n");
   // `wait` returns at once, because the supervisor is no child of the command. The command inherits no extra file
   // descriptor.
   assert.equal((await waitForExit(shell('wait; (: <&3) 2>/dev/null || echo none'))).out, 'none\n');

@@ -107,11 +107,11 @@ test('an unknown program, or one busy with something else, is neither interrupte
   await using other = await openTerminal({
     command: `echo 'esc to interrupt'; trap 'echo interrupted' INT; cat`,
   });
-  const known = { mine: { command: 'sh|cat', busy: 'esc to interrupt', interrupt: 'C-c' } };
+  const profiles = { mine: { command: 'sh|cat', busy: 'esc to interrupt', interrupt: 'C-c' } };
   const { tasks } = client(server);
   for (const [runner, name] of [
     [new TmuxRunner(terminal), 'unknown'],
-    [new TmuxRunner({ ...other, profiles: known, profile: 'mine' }), 'busy'],
+    [new TmuxRunner({ ...other, profiles, profile: 'mine' }), 'busy'],
   ] as const) {
     await using under = await startWorker(server, runner, { name });
     const { id } = await new AgentBridge(client(server)).send('x', { to: name });

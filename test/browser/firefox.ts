@@ -32,7 +32,7 @@ export class Firefox implements AsyncDisposable {
   readonly #answers = new Map<number, { done(value: never): void; fail(error: Error): void }>();
   #socket!: WebSocket;
   #tab = '';
-  #asked = 0;
+  #lastId = 0;
 
   /** Starts Firefox. `url` is the address of the relay under test. */
   static async open(url: string): Promise<Firefox> {
@@ -107,14 +107,14 @@ export class Firefox implements AsyncDisposable {
 
   async #connect(): Promise<void> {
     const address = await new Promise<string>((done, fail) => {
-      let said = '';
+      let output = '';
       this.#process.stderr!.setEncoding('utf8').on('data', (text: string) => {
-        said = (said + text).slice(-10_000);
-        const listening = /WebDriver BiDi listening on (ws:\/\/\S+)/.exec(said)?.[1];
+        output = (output + text).slice(-10_000);
+        const listening = /WebDriver BiDi listening on (ws:\/\/\S+)/.exec(output)?.[1];
         if (listening) done(listening);
       });
       this.#process.once('error', fail);
-      this.#process.once('close', () => fail(new Error(`Firefox has ended: ${said}`)));
+      this.#process.once('close', () => fail(new Error(`Firefox has ended: ${output}`)));
     });
     this.#socket = new WebSocket(`${address}/session`);
     await new Promise((done, fail) => this.#socket.once('open', done).once('error', fail));
@@ -126,7 +126,7 @@ export class Firefox implements AsyncDisposable {
   }
 
   #ask<T = unknown>(method: string, params: object): Promise<T> {
-    const id = ++this.#asked;
+    const id = ++this.#lastId;
     return new Promise<T>((done, fail) => {
       this.#answers.set(id, { done, fail });
       this.#socket.send(JSON.stringify({ id, method, params }));
@@ -144,9 +144,9 @@ export class Firefox implements AsyncDisposable {
     const { level, text, request, context, source } = message.params!;
     if ((context ?? source?.context) !== this.#tab) return;
     if (level === 'error' || level === 'warn') this.problems.push(String(text));
-    const asked = request?.url ?? '';
-    if (asked !== '' && !/^(?:data|blob|about):/.test(asked) && !asked.startsWith(`${this.#url}/`))
-      this.problems.push(`asked ${asked}`);
+    const url = request?.url ?? '';
+    if (url !== '' && !/^(?:data|blob|about):/.test(url) && !url.startsWith(`${this.#url}/`))
+      this.problems.push(`asked ${url}`);
   }
 }
 

@@ -32,7 +32,7 @@ test('one command publishes a message and another watches it, on the store and o
       const published = await relay(['publish', channel, 'hello', '--json'], from);
       assert.equal(published.code, 0, published.stderr);
       const { seq } = JSON.parse(published.stdout);
-      const line = (await watching.said(/^(\{.*\})$/m))[1]!;
+      const line = (await watching.waitForOutput(/^(\{.*\})$/m))[1]!;
       const message = JSON.parse(line);
       assert.deepEqual([message.msg, message.seq, message.channel], ['hello', seq, channel]);
       watching.child.kill('SIGINT');
@@ -68,8 +68,8 @@ test('watch --exec runs the command with the payload, and in a group the exit co
     const { stdout } = await relay(['channel', 'inspect', channel, '--json'], at);
     const { groups } = JSON.parse(stdout);
     assert.deepEqual([groups[0].backlog, groups[0].leases], [0, []]);
-    const shown = await relay(['channel', 'inspect', channel], at);
-    assert.match(shown.stdout, /0 messages waiting/);
+    const result = await relay(['channel', 'inspect', channel], at);
+    assert.match(result.stdout, /0 messages waiting/);
   }
 });
 
@@ -110,9 +110,9 @@ test('receipts show each stage with evidence, and --watch shows later stages as 
   const url = (await relay(['push'], { home, stdin: 'x' })).stdout.trim();
   assert.match((await relay(['receipts', url], { home })).stdout, /^stored +local/);
   await using watching = start(['receipts', url, '--watch', '--json'], { home });
-  await watching.said(/stored/);
+  await watching.waitForOutput(/stored/);
   await relay(['pull', url], { home });
-  await watching.said(/"reached":"pulled"/);
+  await watching.waitForOutput(/"reached":"pulled"/);
   const id = url.slice(url.lastIndexOf('/') + 1);
   await relay(['push', '-m', `task_id=${id}`, '-m', 'status=done'], { home, stdin: 'the result' });
   assert.equal(await watching.ended, 0);
@@ -121,8 +121,8 @@ test('receipts show each stage with evidence, and --watch shows later stages as 
 });
 
 test('subscribers with the channel key read encrypted pushes, and only the owner can read the key file', async () => {
-  const made = await relay(['channel', 'key', 'new', 'secret'], { home });
-  const key = made.stdout.trim();
+  const result = await relay(['channel', 'key', 'new', 'secret'], { home });
+  const key = result.stdout.trim();
   assert.match(key, /^[\w-]{43}=$/);
   const file = join(home, 'keyring.json');
   assert.equal(statSync(file).mode & 0o777, 0o600);
@@ -136,8 +136,8 @@ test('subscribers with the channel key read encrypted pushes, and only the owner
   const watch = ['watch', 'secret', '--since', 'all', '-n', '1'];
   const sealed = (await relay(watch, remote)).stdout.trim();
   assert.equal((await relay(['pull', sealed], remote)).code, 4);
-  const taken = await relay(['channel', 'key', 'add', 'secret'], { ...remote, stdin: `${key}\n` });
-  assert.equal(taken.code, 0, taken.stderr);
+  const addResult = await relay(['channel', 'key', 'add', 'secret'], { ...remote, stdin: `${key}\n` });
+  assert.equal(addResult.code, 0, addResult.stderr);
   assert.deepEqual(
     JSON.parse((await relay(['channel', 'key', 'list', '--json'], remote)).stdout).keys[0].channel,
     'secret',
@@ -164,9 +164,9 @@ test('commands report what is wrong and set the exit code', async () => {
     [['receipts', '00000000-0000-4000-8000-000000000000'], 3, /Not found/],
     [['channel', 'forget-group', 'c', 'none'], 3, /group/],
   ];
-  for (const [args, code, words] of cases) {
+  for (const [args, code, pattern] of cases) {
     const ran = await relay(args, { home });
     assert.equal(ran.code, code, `${args.join(' ').slice(0, 60)}: ${ran.stderr}`);
-    assert.match(ran.stderr, words);
+    assert.match(ran.stderr, pattern);
   }
 });

@@ -116,8 +116,8 @@ test('a reader that got no message before the server stopped gets the id from wh
   const headers = { 'Content-Type': 'application/json' };
   const { seq } = await (await fetch(`${relay.url}/channels/c`, { method: 'POST', headers, body })).json();
   const silent = await fetch(`${relay.url}/channels/c/events`);
-  const told = await fetch(`${relay.url}/channels/c/events?since=all`);
+  const response = await fetch(`${relay.url}/channels/c/events?since=all`);
   await relay.stop();
   assert.equal(await silent.text(), `retry: 1000\n\nid: ${seq}\n\n`);
-  assert.match(await told.text(), /^retry: 1000\n\nid: \d+\ndata: .*\n\n$/);
+  assert.match(await response.text(), /^retry: 1000\n\nid: \d+\ndata: .*\n\n$/);
 });

@@ -156,8 +156,8 @@ test('the inbox behaves the same over HTTP', async () => {
   );
   assert.equal((await server.post(`/inbox/${agent}/read`, { cursors: json.cursors })).status, 204);
   assert.deepEqual((await server.get(`/inbox/${agent}`)).json.messages, []);
-  const gone = await fetch(`${server.url}/inbox/${agent}/channels/a%2Fb`, { method: 'DELETE' });
-  assert.equal(gone.status, 204);
+  const response = await fetch(`${server.url}/inbox/${agent}/channels/a%2Fb`, { method: 'DELETE' });
+  assert.equal(response.status, 204);
   assert.deepEqual((await server.get(`/inbox/${agent}`)).json.following, []);
   for (const [path, body] of [
     [`/inbox/${agent}/channels`, {}],

@@ -17,9 +17,9 @@ export async function killAndResume(o: {
   let server: Running & { url: string } = await serve(place.home);
   const { url } = server;
   const port = Number(new URL(url).port);
-  const got = Array.from({ length: o.subscribers }, () => [] as { url: string; seq: number }[]);
+  const received = Array.from({ length: o.subscribers }, () => [] as { url: string; seq: number }[]);
   const client = new ContextRelay({ baseUrl: url });
-  const subscriptions = got.map((list) =>
+  const subscriptions = received.map((list) =>
     client.subscribe('c', ({ url, seq }) => {
       list.push({ url: url!, seq });
     }),
@@ -45,7 +45,7 @@ export async function killAndResume(o: {
   stop = true;
   await pushing;
   const sent = acknowledged.filter((each) => each !== '');
-  for (const list of got) {
+  for (const list of received) {
     const has = () => new Set(list.map(({ url }) => url));
     await until(() => sent.every((each) => has().has(each)));
     assert.equal(has().size, list.length, 'none twice');
@@ -55,7 +55,7 @@ export async function killAndResume(o: {
       'in order',
     );
   }
-  assert.deepEqual(new Set(got.map((list) => list.length)).size, 1, 'all have the same');
+  assert.deepEqual(new Set(received.map((list) => list.length)).size, 1, 'all have the same');
   for (const subscription of subscriptions) await subscription.close();
   await server[Symbol.asyncDispose]();
 }

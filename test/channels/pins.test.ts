@@ -31,8 +31,8 @@ const ROUTES = [
 ];
 
 test('the routes of channels, inboxes and receipts have not changed', () => {
-  const known = new Set<string | undefined>(OPERATIONS.map(({ verb }) => verb.route));
-  for (const route of ROUTES) assert.ok(known.has(route), route);
+  const verbRoutes = new Set<string | undefined>(OPERATIONS.map(({ verb }) => verb.route));
+  for (const route of ROUTES) assert.ok(verbRoutes.has(route), route);
 });
 
 test('frames have the same fields in the same order as before', async () => {

@@ -7,7 +7,7 @@ export interface Running extends AsyncDisposable {
   /** Returns all output so far. */
   readonly output: () => string;
   /** Waits until the output matches, and returns the match. */
-  said(pattern: RegExp): Promise<RegExpExecArray>;
+  waitForOutput(pattern: RegExp): Promise<RegExpExecArray>;
   readonly ended: Promise<number | null>;
 }
 
@@ -38,7 +38,7 @@ export function start(
     child,
     output: () => output,
     ended,
-    async said(pattern) {
+    async waitForOutput(pattern) {
       for (;;) {
         const match = pattern.exec(output);
         if (match) return match;
@@ -61,6 +61,6 @@ export async function serve(
   o: { port?: number; env?: Record<string, string>; flags?: readonly string[] } = {},
 ): Promise<Running & { url: string }> {
   const running = start(['up', '--port', String(o.port ?? 0), ...(o.flags ?? [])], { home, env: o.env });
-  const url = (await running.said(/listening on (http:\S+)/))[1]!;
+  const url = (await running.waitForOutput(/listening on (http:\S+)/))[1]!;
   return { ...running, url };
 }

@@ -126,10 +126,10 @@ test('a socket that answers the ping after a message was notified; a socket that
   const path = (id: string) => `/pull/${id}/receipts`;
   await using deaf = await connect(`${server.ws}/ws/deaf`);
   deaf.socket.pause();
-  await using heard = await connect(`${server.ws}/ws/heard`);
+  await using listener = await connect(`${server.ws}/ws/heard`);
   const unheard = await server.post('/push', { data: 'x', channel: 'deaf' });
   const pushed = await server.post('/push', { data: 'x', channel: 'heard' });
-  await heard.take(1);
+  await listener.take(1);
   const receipts = async () => (await server.get(path(pushed.json.id))).json;
   await until(async () => (await receipts()).reached !== 'stored');
   const [, notified] = (await receipts()).receipts;
@@ -194,16 +194,16 @@ test('receipts in the logs of an earlier version are shown, and move to records 
   for (const pointer of [id, 'gone']) await t.engine.logs.append(`rcpdue.${hour + 1}`, pointer);
   await t.engine.records.put('sys/receipts-due', hour - 1);
   await pull(t.as('ann'), id);
-  const told = async () =>
+  const readReceipts = async () =>
     (await t.relay.receipts.get(id)).receipts.map(({ rung, by, count }) => [rung, by, count]);
   const both = [
     ['stored', 'local', undefined],
     ['pulled', 'ann', 3],
   ];
-  assert.deepEqual(await told(), both);
+  assert.deepEqual(await readReceipts(), both);
   t.advance(2 * HOUR);
   for (let left = 10; left > 0 && !(await t.core.receipts.sweep(1)); left--);
-  assert.deepEqual(await told(), both);
+  assert.deepEqual(await readReceipts(), both);
   for (const log of [`rcp.${id}`, 'rcp.gone', `rcpdue.${hour + 1}`])
     assert.equal((await t.engine.logs.info(log)).count, 0, log);
 });

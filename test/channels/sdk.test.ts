@@ -22,7 +22,7 @@ for (const [way, clientOf] of WAYS) {
     await using server = await startTestServer();
     const client = clientOf(server);
     await client.publish('c', 'before');
-    const got: unknown[] = [];
+    const received: unknown[] = [];
     let running = 0;
     let done = () => {};
     const all = new Promise<void>((resolve) => {
@@ -32,15 +32,15 @@ for (const [way, clientOf] of WAYS) {
       assert.equal(++running, 1);
       await new Promise((resolve) => setTimeout(resolve, 1));
       running--;
-      got.push('msg' in message ? message.msg : await client.pull(message.url!));
-      if (got.length === 3) done();
+      received.push('msg' in message ? message.msg : await client.pull(message.url!));
+      if (received.length === 3) done();
     });
     await subscription.ready;
     await client.push('payload', { channel: 'c' });
     await client.publish('c', { n: 1 });
     await client.publish('c', null);
     await all;
-    assert.deepEqual(got, ['payload', { n: 1 }, null]);
+    assert.deepEqual(received, ['payload', { n: 1 }, null]);
   });
 
   test(`${way}: a loop over a channel replays old messages, continues with new ones, and ends with the signal`, async () => {
@@ -48,13 +48,13 @@ for (const [way, clientOf] of WAYS) {
     const client = clientOf(server);
     for (let i = 0; i < 5; i++) await client.publish('c', i);
     const abort = new AbortController();
-    const got: unknown[] = [];
+    const received: unknown[] = [];
     for await (const message of client.subscribe('c', { since: 'all', signal: abort.signal })) {
-      got.push(message.msg);
-      if (got.length === 5) await client.publish('c', 5);
-      if (got.length === 6) abort.abort();
+      received.push(message.msg);
+      if (received.length === 5) await client.publish('c', 5);
+      if (received.length === 6) abort.abort();
     }
-    assert.deepEqual(got, [0, 1, 2, 3, 4, 5]);
+    assert.deepEqual(received, [0, 1, 2, 3, 4, 5]);
   });
 
   test(`${way}: in a group a handler that returns acknowledges, a handler that throws gives back, and the lease is renewed meanwhile`, async () => {
@@ -90,15 +90,15 @@ for (const [way, clientOf] of WAYS) {
     await using server = await startTestServer();
     const client = clientOf(server);
     for (let i = 0; i < 3; i++) await client.publish('tasks', i);
-    const got: unknown[] = [];
+    const received: unknown[] = [];
     for await (const message of client.subscribe('tasks', { group: 'g' })) {
-      got.push(message.msg);
+      received.push(message.msg);
       await message.extend();
       await message.ack();
       await assert.rejects(message.nack(), (e) => isRelayError(e, 'conflict'));
-      if (got.length === 3) break;
+      if (received.length === 3) break;
     }
-    assert.deepEqual(got, [0, 1, 2]);
+    assert.deepEqual(received, [0, 1, 2]);
   });
 
   test(`${way}: a durable subscriber resumes, and gets unhandled messages again`, async () => {
@@ -107,21 +107,21 @@ for (const [way, clientOf] of WAYS) {
     const first = client.subscribe('c', { durable: 'ann', since: 'all' });
     await first.ready;
     for (let i = 0; i < 5; i++) await client.publish('c', i);
-    const got: unknown[] = [];
+    const received: unknown[] = [];
     for await (const message of first) {
-      got.push(message.msg);
-      if (got.length === 3) break;
+      received.push(message.msg);
+      if (received.length === 3) break;
     }
     assert.deepEqual(
       (await client.inbox.read('ann')).messages.map(({ msg }) => msg),
       [2, 3, 4],
     );
     for await (const message of client.subscribe('c', { durable: 'ann' })) {
-      got.push(message.msg);
+      received.push(message.msg);
       await message.ack();
       if (message.msg === 4) break;
     }
-    assert.deepEqual(got, [0, 1, 2, 2, 3, 4]);
+    assert.deepEqual(received, [0, 1, 2, 2, 3, 4]);
     assert.deepEqual((await client.inbox.read('ann')).messages, []);
   });
 
@@ -222,21 +222,21 @@ for (const [platform, Socket] of [
       baseUrl: first.url,
       onConnection: (lost) => changes.push(lost !== null),
     });
-    const got: unknown[] = [];
-    const subscription = client.subscribe('c', ({ msg }) => void got.push(msg));
+    const received: unknown[] = [];
+    const subscription = client.subscribe('c', ({ msg }) => void received.push(msg));
     await subscription.ready;
     await first.stop();
     await core.relay.channels.publish('c', 'while it was away, before the first message');
     await using second = await startTestServer({ core, port: Number(port) });
-    await until(() => got.length >= 1);
+    await until(() => received.length >= 1);
     await core.relay.channels.publish('c', 'again');
-    await until(() => got.length >= 2);
+    await until(() => received.length >= 2);
     await second.stop();
     await core.relay.channels.publish('c', 'away once more');
     await using third = await startTestServer({ core, port: Number(port) });
-    await until(() => got.length >= 3);
+    await until(() => received.length >= 3);
     await subscription.close();
-    assert.deepEqual(got, ['while it was away, before the first message', 'again', 'away once more']);
+    assert.deepEqual(received, ['while it was away, before the first message', 'again', 'away once more']);
     assert.equal(changes[0], true);
     assert.equal(changes.at(-1), false);
     assert.ok(third.url);
@@ -251,11 +251,11 @@ test('a lost connection is reported with the reason that the relay gave', async 
     baseUrl: server.url,
     onConnection: (lost) => hints.push((lost as RelayError).hint),
   });
-  const got: unknown[] = [];
-  const subscription = client.subscribe('c', ({ msg }) => void got.push(msg));
+  const received: unknown[] = [];
+  const subscription = client.subscribe('c', ({ msg }) => void received.push(msg));
   await subscription.ready;
   await core.relay.channels.publish('c', 'connected');
-  await until(() => got.length >= 1);
+  await until(() => received.length >= 1);
   await server.stop();
   await until(() => hints.length >= 1);
   await subscription.close();
@@ -281,15 +281,15 @@ test('a slow consumer holds a bounded number of messages in memory, and gets the
     const client = new ContextRelay({ baseUrl: server.url });
     const count = 5000;
     for (let i = 0; i < count; i++) await server.relay.channels.publish('c', i);
-    const got: unknown[] = [];
+    const received: unknown[] = [];
     for await (const { msg } of client.subscribe('c', { since: 'all' })) {
-      got.push(msg);
+      received.push(msg);
       // Stop reading until the relay drops the connection.
-      if (got.length === 10) await firstDropped;
-      if (got.length === count) break;
+      if (received.length === 10) await firstDropped;
+      if (received.length === count) break;
     }
     assert.deepEqual(
-      got,
+      received,
       Array.from({ length: count }, (_, i) => i),
     );
     assert.ok(opened > 1, 'it was opened again');

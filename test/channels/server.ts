@@ -76,7 +76,7 @@ export interface Socket extends AsyncDisposable {
 export async function connect(url: string, o: { headers?: Record<string, string> } = {}): Promise<Socket> {
   const socket = new WebSocket(url, { headers: o.headers });
   const frames: Wire[] = [];
-  let taken = 0;
+  let frameOffset = 0;
   let wake = () => {};
   socket.on('message', (data: RawData) => {
     frames.push(JSON.parse(String(data)));
@@ -97,14 +97,14 @@ export async function connect(url: string, o: { headers?: Record<string, string>
     socket,
     frames,
     async take(count) {
-      while (frames.length < taken + count) {
+      while (frames.length < frameOffset + count) {
         if (socket.readyState === WebSocket.CLOSED) throw new Error(`closed after ${frames.length} frames`);
         await new Promise<void>((resolve) => {
           wake = resolve;
         });
       }
-      taken += count;
-      return frames.slice(taken - count, taken);
+      frameOffset += count;
+      return frames.slice(frameOffset - count, frameOffset);
     },
     send: (frame) => socket.send(typeof frame === 'string' ? frame : JSON.stringify(frame)),
     closed,

@@ -39,7 +39,7 @@ test('eight workers, two of them killed, do a thousand tasks: each is acknowledg
     };
     await until(async () => (await left()) <= 0, { everyMs: 100, timeoutMs: 300_000 });
     // Wait for slow workers to report what they took.
-    const countOutput = (worker: Running, words: RegExp) => worker.output().match(words)?.length ?? 0;
+    const countOutput = (worker: Running, pattern: RegExp) => worker.output().match(pattern)?.length ?? 0;
     const living = workers.filter((worker) => !killed.includes(worker));
     await until(
       () => living.every((one) => countOutput(one, /^took/gm) === countOutput(one, /^(acked|stale)/gm)),

@@ -21,27 +21,27 @@ const BEHIND_A_PROXY = ['--public-url', 'https://relay.example', '--trust-proxy'
 /** Runs `relay up` with these flags on a free loopback port until `use` returns. */
 async function whileUp(
   flags: readonly string[],
-  use: (url: string, said: () => string) => Promise<void>,
+  use: (url: string, output: () => string) => Promise<void>,
 ): Promise<void> {
   const child = spawn(NODE, [ENTRY, 'up', '--port', '0', ...flags], {
     env: cleanEnv(place),
     cwd: place.home,
   });
   children.push(child);
-  let said = '';
+  let output = '';
   const url = await new Promise<string>((resolve, reject) => {
     child.stderr.on('data', (chunk) => {
-      said += chunk;
+      output += chunk;
     });
     child.stdout.on('data', (chunk) => {
-      said += chunk;
-      const match = /listening on (http:\S+)/.exec(said);
+      output += chunk;
+      const match = /listening on (http:\S+)/.exec(output);
       if (match) resolve(match[1]!);
     });
-    child.once('exit', (code) => reject(new Error(`ended with ${code}: ${said}`)));
+    child.once('exit', (code) => reject(new Error(`ended with ${code}: ${output}`)));
   });
   try {
-    await use(url, () => said);
+    await use(url, () => output);
   } finally {
     child.kill('SIGTERM');
     await once(child, 'exit');
@@ -50,35 +50,35 @@ async function whileUp(
 
 test('behind a proxy a relay requires keys, and its start explains why and how to create one', async () => {
   const pointer = (await relay(['push'], { home: place.home, stdin: 'from before' })).stdout.trim();
-  await whileUp(BEHIND_A_PROXY, async (url, said) => {
+  await whileUp(BEHIND_A_PROXY, async (url, output) => {
     // Send the request as a proxy on this machine would forward it.
     const headers = { Host: 'relay.example', 'X-Forwarded-For': '203.0.113.9' };
     assert.equal((await fetch(`${url}/keys`, { headers })).status, 401);
     assert.equal((await fetch(`${url}/pointers`, { headers })).status, 401);
     assert.equal((await fetch(`${url}/push`, { method: 'POST', body: 'x', headers })).status, 401);
-    assert.match(said(), /requires API keys, because others can reach it at https:\/\/relay\.example/);
-    assert.match(said(), /relay keys create NAME/);
-    assert.match(said(), /--open/);
-    const key = /admin key +(cr_live_\w+)/.exec(said())![1]!;
+    assert.match(output(), /requires API keys, because others can reach it at https:\/\/relay\.example/);
+    assert.match(output(), /relay keys create NAME/);
+    assert.match(output(), /--open/);
+    const key = /admin key +(cr_live_\w+)/.exec(output())![1]!;
     const asAdmin = { Authorization: `Bearer ${key}` };
     assert.equal((await fetch(`${url}/keys`, { headers: asAdmin })).status, 200);
     const id = pointer.slice(pointer.lastIndexOf('/'));
     assert.equal(await (await fetch(`${url}/pull${id}?raw=1`, { headers })).text(), 'from before');
   });
-  await whileUp(BEHIND_A_PROXY, async (_url, said) => {
-    assert.doesNotMatch(said(), /cr_live_|because others can reach it/, 'said once');
+  await whileUp(BEHIND_A_PROXY, async (_url, output) => {
+    assert.doesNotMatch(output(), /cr_live_|because others can reach it/, 'said once');
   });
 });
 
 test('relay up --open warns that everyone can read and write', async () => {
-  await whileUp([...BEHIND_A_PROXY, '--open'], async (url, said) => {
-    assert.match(said(), /warning Everyone who can reach https:\/\/relay\.example can read and write/);
+  await whileUp([...BEHIND_A_PROXY, '--open'], async (url, output) => {
+    assert.match(output(), /warning Everyone who can reach https:\/\/relay\.example can read and write/);
     assert.equal((await fetch(`${url}/keys`)).status, 200);
     const self = (await (await fetch(`${url}/keys/self`)).json()) as { exposed: boolean };
     assert.equal(self.exposed, true);
   });
-  await whileUp([], async (url, said) => {
-    assert.doesNotMatch(said(), /warning/);
+  await whileUp([], async (url, output) => {
+    assert.doesNotMatch(output(), /warning/);
     const self = (await (await fetch(`${url}/keys/self`)).json()) as { exposed: boolean };
     assert.equal(self.exposed, false);
   });
@@ -93,8 +93,8 @@ test('config check warns of an open relay that others can reach', async () => {
     /config\.json:1, auth.*everyone who can reach the proxy at loopback can read and write/s,
   );
   writeFileSync(join(place.home, 'config.json'), '{"allowed_hosts": ["relay.example"]}');
-  const named = await relay(['config', 'check'], { home: place.home });
-  assert.match(named.stdout, /allowed_hosts.*everyone who can reach relay\.example can read and write/s);
+  const result = await relay(['config', 'check'], { home: place.home });
+  assert.match(result.stdout, /allowed_hosts.*everyone who can reach relay\.example can read and write/s);
   writeFileSync(join(place.home, 'config.json'), '{}');
 });
 

@@ -79,10 +79,10 @@ test('--since takes a span of time', async () => {
 });
 
 test('a message can answer another one', async () => {
-  const asked = JSON.parse((await run(['publish', 'talk', 'ready?', '--json'])).stdout);
-  await run(['publish', 'talk', 'yes', '--reply-to', String(asked.seq)]);
-  const { stdout } = await run(['watch', 'talk', '--since', String(asked.seq), '-n', '1', '--json']);
-  assert.equal(JSON.parse(stdout).reply_to, asked.seq);
+  const question = JSON.parse((await run(['publish', 'talk', 'ready?', '--json'])).stdout);
+  await run(['publish', 'talk', 'yes', '--reply-to', String(question.seq)]);
+  const { stdout } = await run(['watch', 'talk', '--since', String(question.seq), '-n', '1', '--json']);
+  assert.equal(JSON.parse(stdout).reply_to, question.seq);
 });
 
 test('a dead letter shows the exit code and the last lines of output', async () => {
@@ -144,7 +144,7 @@ test('an inbox warns if the messages of other agents cannot be read, but not on 
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
-  const told = async (code: string) => {
+  const inboxWarning = async (code: string) => {
     refusal = code;
     const { code: exit, stderr } = await run(['inbox', '--as', 'ada', '--url', `http://127.0.0.1:${port}`]);
     assert.equal(exit, 0, stderr);
@@ -152,11 +152,11 @@ test('an inbox warns if the messages of other agents cannot be read, but not on 
   };
   try {
     assert.match(
-      await told('store_damaged'),
+      await inboxWarning('store_damaged'),
       /^warning The messages of other agents cannot be read: It failed\./,
     );
-    assert.equal(await told('no_route'), '');
-    assert.equal(await told('forbidden'), '');
+    assert.equal(await inboxWarning('no_route'), '');
+    assert.equal(await inboxWarning('forbidden'), '');
   } finally {
     server.close();
   }

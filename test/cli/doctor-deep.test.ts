@@ -23,7 +23,7 @@ async function keyOf(id: string): Promise<{ key: string; file: string | null }> 
 test('doctor --deep reads all data and lists missing, cut or altered payloads with their users', async () => {
   const push = async (size: number, ...flags: string[]) =>
     JSON.parse(await stdoutOf(['push', '--json', ...flags], Buffer.alloc(size, 'x'))).id as string;
-  const [inRow, cut, gone, whole] = [
+  const [inRow, cut, missing, whole] = [
     await push(2000, '--channel', 'work'),
     await push(400_000),
     await push(400_000),
@@ -38,10 +38,10 @@ test('doctor --deep reads all data and lists missing, cut or altered payloads wi
 
   const file = `threads/${thread}/artifacts/${ref}.md`;
   appendFileSync(join(home, file), 'edited by hand');
-  const bodies = { inRow: await keyOf(inRow), cut: await keyOf(cut), gone: await keyOf(gone) };
+  const bodies = { inRow: await keyOf(inRow), cut: await keyOf(cut), missing: await keyOf(missing) };
   damageBody(home, bodies.inRow.key, 1000);
   truncateSync(join(home, bodies.cut.file!), 100);
-  rmSync(join(home, bodies.gone.file!));
+  rmSync(join(home, bodies.missing.file!));
 
   const deep = await run(['doctor', '--deep', '--json']);
   assert.equal(deep.code, 1);
@@ -50,7 +50,7 @@ test('doctor --deep reads all data and lists missing, cut or altered payloads wi
   assert.deepEqual(damaged, [
     { ...bodies.inRow, fault: 'altered', refers: `pointer ${inRow}, in channel work` },
     { ...bodies.cut, fault: 'cut', refers: `pointer ${cut}` },
-    { ...bodies.gone, fault: 'missing', refers: `pointer ${gone}` },
+    { ...bodies.missing, fault: 'missing', refers: `pointer ${missing}` },
     {
       key: `thr.${thread}/artifacts/${ref}.md`,
       file,
@@ -60,13 +60,13 @@ test('doctor --deep reads all data and lists missing, cut or altered payloads wi
   ]);
   assert.equal(checks.filter((check: { name: string }) => check.name === 'payload').length, 4);
 
-  const shown = await run(['doctor', '--deep']);
-  assert.match(shown.stdout, /\d payloads read, .*; 4 damaged/);
-  assert.match(shown.stdout, new RegExp(`${file} is altered; used by artifact ${ref} of thread ${thread}`));
-  const got = await run(['artifact', 'get', ref, '-t', thread]);
-  assert.equal(got.code, 1);
-  assert.match(got.stderr, /artifacts\/.*\.md is altered/);
-  assert.match(got.stderr, /relay artifact put/);
+  const report = await run(['doctor', '--deep']);
+  assert.match(report.stdout, /\d payloads read, .*; 4 damaged/);
+  assert.match(report.stdout, new RegExp(`${file} is altered; used by artifact ${ref} of thread ${thread}`));
+  const getResult = await run(['artifact', 'get', ref, '-t', thread]);
+  assert.equal(getResult.code, 1);
+  assert.match(getResult.stderr, /artifacts\/.*\.md is altered/);
+  assert.match(getResult.stderr, /relay artifact put/);
   assert.equal((await stdoutOf(['pull', whole])).length, 400_000);
 });
 
@@ -74,10 +74,10 @@ test('repair and backup skip damaged payloads and list them', async () => {
   const repaired = await run(['doctor', '--repair']);
   assert.match(repaired.stderr, /is missing or damaged/);
   const backup = join(home, '..', 'deep-backup');
-  const made = await run(['backup', backup, '--json']);
-  assert.equal(made.code, 1);
-  assert.equal(JSON.parse(made.stdout).lost.length, 4);
-  assert.match(made.stderr, /is damaged and not in the backup/);
+  const backupResult = await run(['backup', backup, '--json']);
+  assert.equal(backupResult.code, 1);
+  assert.equal(JSON.parse(backupResult.stdout).lost.length, 4);
+  assert.match(backupResult.stderr, /is damaged and not in the backup/);
   rmSync(backup, { recursive: true });
 });
 

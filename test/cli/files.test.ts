@@ -28,11 +28,11 @@ for (const where of ['on the local store', 'on a server'] as const) {
     );
     assert.equal((await relay('put - notes/plan.md --if-match v1', 'x')).code, 1);
     assert.equal((await relay('put - notes/plan.md --new', 'x')).code, 1);
-    const made = JSON.parse(
+    const file = JSON.parse(
       await succeed('put - notes/temp --ttl 2h --keep 0 --metadata {"by":"ada"} --json', 'x'),
     );
-    assert.deepEqual([made.version, made.metadata], [1, { by: 'ada' }]);
-    assert.equal(Date.parse(made.expires_at) - Date.parse(made.modified_at), 7_200_000);
+    assert.deepEqual([file.version, file.metadata], [1, { by: 'ada' }]);
+    assert.equal(Date.parse(file.expires_at) - Date.parse(file.modified_at), 7_200_000);
 
     assert.equal(await succeed('get notes/plan.md'), 'new\n');
     assert.equal(await succeed('get notes/plan.md --version v1 --lines 3-4'), 'First.\nThen.\n');
@@ -52,9 +52,9 @@ for (const where of ['on the local store', 'on a server'] as const) {
 
     assert.equal((await relay('rm notes/plan.md --if-match v1')).code, 1);
     assert.equal(await succeed('rm notes/plan.md'), 'deleted notes/plan.md\n');
-    const gone = await relay('get notes/plan.md');
-    assert.deepEqual([gone.code, gone.stdout], [3, '']);
-    assert.match(gone.stderr, /relay file ls/);
+    const result = await relay('get notes/plan.md');
+    assert.deepEqual([result.code, result.stdout], [3, '']);
+    assert.match(result.stderr, /relay file ls/);
     assert.equal(await succeed('rm notes/ --recursive'), 'deleted notes/\n');
     assert.equal(await succeed('ls'), '');
   });
@@ -62,7 +62,7 @@ for (const where of ['on the local store', 'on a server'] as const) {
 
 test('relay file explains wrong arguments', async () => {
   using at = temporaryHome();
-  for (const [args, words] of [
+  for (const [args, pattern] of [
     ['get notes', /is a space, not a file/],
     ['put - notes/../a', /it contains "\.\."/],
     ['put - notes/', /has no file name/],
@@ -72,7 +72,7 @@ test('relay file explains wrong arguments', async () => {
     ['get a/b --version x', /--version/],
   ] as const) {
     const { code, stderr } = await runHere(['file', ...args.split(' ')], { ...at, stdin: 'x' });
-    assert.deepEqual([code, words.test(stderr)], [2, true], `${args}: ${stderr}`);
+    assert.deepEqual([code, pattern.test(stderr)], [2, true], `${args}: ${stderr}`);
   }
   assert.equal(existsSync(join(at.home, 'a')), false);
 });

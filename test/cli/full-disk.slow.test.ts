@@ -15,23 +15,23 @@ after(() => {
 });
 
 /** Starts `relay up` and returns its output once the server listens or has ended. */
-async function up(home: string, port: number): Promise<{ child: ChildProcess; said: string }> {
+async function up(home: string, port: number): Promise<{ child: ChildProcess; output: string }> {
   const child = spawn(NODE, [ENTRY, 'up', '--port', String(port)], {
     env: cleanEnv({ home }),
     cwd: home,
   });
   children.push(child);
-  let said = '';
+  let output = '';
   const listens = new Promise<void>((resolve) => {
     for (const stream of [child.stdout, child.stderr]) {
       stream.on('data', (chunk) => {
-        said += chunk;
-        if (said.includes('listening on')) resolve();
+        output += chunk;
+        if (output.includes('listening on')) resolve();
       });
     }
   });
   await Promise.race([listens, once(child, 'close')]);
-  return { child, said };
+  return { child, output };
 }
 
 async function freePort(): Promise<number> {
@@ -47,10 +47,10 @@ test('a server that has no space to create a store exits with an error and frees
   const home = smallDisk(t, '64k');
   if (!home) return;
   const port = await freePort();
-  const { child, said } = await up(home, port);
+  const { child, output } = await up(home, port);
   if (child.exitCode === null) await once(child, 'exit');
-  assert.equal(child.exitCode, 1, said);
-  assert.match(said, /no (room|space) left/);
+  assert.equal(child.exitCode, 1, output);
+  assert.match(output, /no (room|space) left/);
   const next = createServer().listen(port, '127.0.0.1');
   await once(next, 'listening');
   next.close();
@@ -63,7 +63,7 @@ for (const end of ['SIGKILL', 'SIGTERM'] as const) {
     const port = await freePort();
     const url = `http://127.0.0.1:${port}`;
     const { child } = await up(home, port);
-    const kept = (await relay(['push', '--url', url], { home, stdin: 'kept' })).stdout.trim();
+    const keptUrl = (await relay(['push', '--url', url], { home, stdin: 'kept' })).stdout.trim();
     const post = async (path: string, body: object) => {
       const headers = { 'Content-Type': 'application/json' };
       return (await fetch(url + path, { method: 'POST', headers, body: JSON.stringify(body) })).json();
@@ -78,9 +78,9 @@ for (const end of ['SIGKILL', 'SIGTERM'] as const) {
     fillUp(home);
 
     const again = await up(home, port);
-    assert.match(again.said, /listening on/);
-    assert.match(again.said, /no space/);
-    assert.equal(await (await fetch(`${kept}?raw=1`)).text(), 'kept');
+    assert.match(again.output, /listening on/);
+    assert.match(again.output, /no space/);
+    assert.equal(await (await fetch(`${keptUrl}?raw=1`)).text(), 'kept');
     // The store still has free pages for a few small writes. Use them up.
     const push = () => fetch(`${url}/push`, { method: 'POST', body: 'n'.repeat(3_000) });
     let refused = await push();
@@ -97,10 +97,10 @@ for (const end of ['SIGKILL', 'SIGTERM'] as const) {
     const { writable, warnings } = (await ready.json()) as { writable: boolean; warnings: string[] };
     assert.deepEqual([ready.status, writable], [200, false]);
     assert.match(warnings.join(), /no room left.*relay prune/);
-    if (end === 'SIGKILL') assert.equal((await fetch(kept, { method: 'DELETE' })).status, 204);
+    if (end === 'SIGKILL') assert.equal((await fetch(keptUrl, { method: 'DELETE' })).status, 204);
     rmSync(join(home, 'filler'));
     await until(async () => (await push()).status === 200);
-    assert.equal((await fetch(kept, { method: 'DELETE' })).status, end === 'SIGKILL' ? 404 : 204);
+    assert.equal((await fetch(keptUrl, { method: 'DELETE' })).status, end === 'SIGKILL' ? 404 : 204);
     assert.equal('writable' in ((await (await fetch(`${url}/ready`)).json()) as object), false);
   });
 }
@@ -108,28 +108,30 @@ for (const end of ['SIGKILL', 'SIGTERM'] as const) {
 test('on a full disk keys can be revoked, data can be deleted and the store can be pruned', async (t) => {
   const home = smallDisk(t);
   if (!home) return;
-  const made = JSON.parse((await relay(['keys', 'create', 'laptop', '--json'], { home })).stdout);
-  const kept = (await relay(['push', '--ttl', '1s'], { home, stdin: 'x'.repeat(100_000) })).stdout.trim();
-  const gone = (await relay(['push'], { home, stdin: 'y'.repeat(100_000) })).stdout.trim();
+  const key = JSON.parse((await relay(['keys', 'create', 'laptop', '--json'], { home })).stdout);
+  const expiringUrl = (
+    await relay(['push', '--ttl', '1s'], { home, stdin: 'x'.repeat(100_000) })
+  ).stdout.trim();
+  const deletedUrl = (await relay(['push'], { home, stdin: 'y'.repeat(100_000) })).stdout.trim();
   await relay(['file', 'put', '-', 'space/a.txt'], { home, stdin: 'f'.repeat(100_000) });
   const thread = (await relay(['thread', 'new', 'work'], { home })).stdout.trim();
-  const put = ['artifact', 'put', '-', '--thread', thread, '--name', 'a.txt'];
-  const ref = (await relay(put, { home, stdin: 'a'.repeat(100_000) })).stdout.trim();
+  const args = ['artifact', 'put', '-', '--thread', thread, '--name', 'a.txt'];
+  const ref = (await relay(args, { home, stdin: 'a'.repeat(100_000) })).stdout.trim();
   fillUp(home);
 
   const refused = await relay(['push'], { home, stdin: 'z'.repeat(100_000) });
   assert.match(refused.stderr, /no room left/);
-  const revoked = await relay(['keys', 'revoke', made.id], { home });
+  const revoked = await relay(['keys', 'revoke', key.id], { home });
   assert.equal(revoked.code, 0, revoked.stderr);
-  const removed = await relay(['rm', gone], { home });
+  const removed = await relay(['rm', deletedUrl], { home });
   assert.equal(removed.code, 0, removed.stderr);
   const file = await relay(['file', 'rm', 'space/a.txt'], { home });
   assert.equal(file.code, 0, file.stderr);
   const artifact = await relay(['artifact', 'rm', ref, '--thread', thread], { home });
   assert.equal(artifact.code, 0, artifact.stderr);
-  await until(async () => (await relay(['peek', kept], { home })).code !== 0);
+  await until(async () => (await relay(['peek', expiringUrl], { home })).code !== 0);
   const pruned = await relay(['prune', '--json'], { home });
   assert.equal(pruned.code, 0, pruned.stderr);
   assert.equal(JSON.parse(pruned.stdout).blobs, 1, pruned.stdout);
-  assert.equal((await relay(['peek', gone], { home })).code, 3);
+  assert.equal((await relay(['peek', deletedUrl], { home })).code, 3);
 });

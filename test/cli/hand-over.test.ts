@@ -42,28 +42,28 @@ test('a file is pushed, peeked at, pulled and revoked', async () => {
 
   const revoked = await relay(['rm', url], { home });
   assert.equal(revoked.code, 0);
-  const gone = await relay(['pull', url], { home });
-  assert.equal(gone.code, 3);
-  assert.equal(gone.stdout, '');
-  assert.match(gone.stderr, /^error Not found: .*\n {2}→ /);
+  const result = await relay(['pull', url], { home });
+  assert.equal(result.code, 3);
+  assert.equal(result.stdout, '');
+  assert.match(result.stderr, /^error Not found: .*\n {2}→ /);
 });
 
 test('push, peek and pull print JSON with --json', async () => {
   const pushed = await relay(['push', '--json', '--ttl', '90s', '--count'], { home, stdin: 'hello, agent' });
-  const told = JSON.parse(pushed.stdout);
-  assert.equal(told.size, 12);
-  assert.deepEqual(told.tokens, { tokens: 3, tokenizer: 'o200k_base', estimated: false });
-  const left = Date.parse(told.expires_at) - Date.now();
+  const pointer = JSON.parse(pushed.stdout);
+  assert.equal(pointer.size, 12);
+  assert.deepEqual(pointer.tokens, { tokens: 3, tokenizer: 'o200k_base', estimated: false });
+  const left = Date.parse(pointer.expires_at) - Date.now();
   assert.ok(left > 0 && left <= 90_000);
 
-  const peeked = JSON.parse((await relay(['peek', told.url, '--json'], { home })).stdout);
-  assert.equal(peeked.id, told.id);
+  const peeked = JSON.parse((await relay(['peek', pointer.url, '--json'], { home })).stdout);
+  assert.equal(peeked.id, pointer.id);
   assert.equal(peeked.size, 12);
 
-  const cost = JSON.parse((await relay(['pull', told.url, '--cost', '--json'], { home })).stdout);
+  const cost = JSON.parse((await relay(['pull', pointer.url, '--cost', '--json'], { home })).stdout);
   assert.deepEqual(cost, { tokens: 3, tokenizer: 'o200k_base', estimated: false, bytes: 12 });
 
-  const pulled = JSON.parse((await relay(['pull', told.url, '--json'], { home })).stdout);
+  const pulled = JSON.parse((await relay(['pull', pointer.url, '--json'], { home })).stdout);
   assert.equal(pulled.data, 'hello, agent');
 });
 
@@ -101,8 +101,8 @@ test('a large, empty or missing input is rejected with a sentence', async () => 
   const large = await relay(['push', file('large.bin', Buffer.alloc(25 * 1024 * 1024 + 1))], { home });
   assert.equal(large.code, 4);
   assert.match(large.stderr, /Too large: .*26,214,400 bytes \(25 MiB\)/);
-  const words = await relay(['push', 'hello there'], { home });
-  assert.match(words.stderr, /no such file\.\n {2}→ .*use: echo "…" \| relay push/);
+  const result = await relay(['push', 'hello there'], { home });
+  assert.match(result.stderr, /no such file\.\n {2}→ .*use: echo "…" \| relay push/);
   assert.equal((await relay(['push'], { home, stdin: '' })).code, 2);
   const missing = await relay(['push', 'nowhere.txt'], { home });
   assert.equal(missing.code, 1);

@@ -123,8 +123,8 @@ test('the demo counts a real hand-off and leaves nothing behind', async () => {
 });
 
 test('completion follows the command tree in bash', async () => {
-  const ask = (words: string) => {
-    const list = words.split(' ');
+  const ask = (commandLine: string) => {
+    const list = commandLine.split(' ');
     return `COMP_WORDS=(${list.map((w) => `'${w}'`).join(' ')}); COMP_CWORD=${list.length - 1}; _relay; echo "\${COMPREPLY[*]}"`;
   };
   const { stdout, stderr } = await shell(

@@ -14,8 +14,8 @@ test('relay open opens the overview, a thread, a pointer with its fragment, or a
   await using relay = await startRelay();
   using place = temporaryHome();
   const { home } = place;
-  const open = async (...words: string[]) => {
-    const { stdout, code } = await runHere(['open', ...words, '--url', relay.url], { home });
+  const open = async (...args: string[]) => {
+    const { stdout, code } = await runHere(['open', ...args, '--url', relay.url], { home });
     assert.equal(code, 0);
     return stdout.trim().slice(relay.url.length);
   };
@@ -39,10 +39,10 @@ test('relay open fails if no server runs', async () => {
 test('a browser is started only if there is a display, and gets the address as one argument', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'relay-open-'));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
-  const got = join(folder, 'got');
+  const outputFile = join(folder, 'got');
   writeFileSync(
     join(folder, 'xdg-open'),
-    `#!/bin/sh\nprintf '%s|%s' "$#" "$1" > '${got}.part' && mv '${got}.part' '${got}'\n`,
+    `#!/bin/sh\nprintf '%s|%s' "$#" "$1" > '${outputFile}.part' && mv '${outputFile}.part' '${outputFile}'\n`,
   );
   chmodSync(join(folder, 'xdg-open'), 0o755);
   const url = 'http://127.0.0.1:1/ui/channels/a%20b;touch%20x';
@@ -55,7 +55,7 @@ test('a browser is started only if there is a display, and gets the address as o
   assert.equal(await openBrowser(url, { DISPLAY: ':0' }, 'linux'), true);
   const read = () => {
     try {
-      return readFileSync(got, 'utf8');
+      return readFileSync(outputFile, 'utf8');
     } catch {
       return null;
     }

@@ -16,10 +16,10 @@ const type = (folder: ScratchFolder, line: string, stdin = '') =>
   shell(line, { home: folder.home, cwd: folder.path, stdin, env: { HOME: folder.home, RELAY_COMMAND: '' } });
 
 /** Returns the rest of the line after these words, which is the printed command. */
-function printed(text: string, words: string): string {
-  const found = text.split('\n').find((line) => line.includes(words));
-  assert.ok(found, `${words} in ${text}`);
-  return found.slice(found.indexOf(words) + words.length).trim();
+function printed(text: string, label: string): string {
+  const found = text.split('\n').find((line) => line.includes(label));
+  assert.ok(found, `${label} in ${text}`);
+  return found.slice(found.indexOf(label) + label.length).trim();
 }
 
 test('commands that are printed in a clone can be typed unchanged', async () => {
@@ -32,8 +32,8 @@ test('commands that are printed in a clone can be typed unchanged', async () => 
     return ran;
   };
   const lost = await type(folder, `${RELAY} todo list`);
-  const made = await typed(printed(lost.stderr, 'Create them with: '));
-  const brief = await typed(printed(made.stdout, 'start each session with: '));
+  const result = await typed(printed(lost.stderr, 'Create them with: '));
+  const brief = await typed(printed(result.stdout, 'start each session with: '));
   await typed(printed(brief.stdout, 'Before you end: '));
   const hook = await type(folder, `${RELAY} hook claude session-start`, '{}');
   const { additionalContext } = JSON.parse(hook.stdout).hookSpecificOutput;

@@ -42,33 +42,33 @@ async function startCopy(t: TestContext) {
     rmSync(folder, { recursive: true, force: true });
     place[Symbol.dispose]();
   });
-  let said = '';
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (said += chunk));
-  await until(() => /listening on http:\S+\n/.test(said));
-  const url = /listening on (http:\S+)/.exec(said)![1]!;
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk));
+  await until(() => /listening on http:\S+\n/.test(output));
+  const url = /listening on (http:\S+)/.exec(output)![1]!;
   const replace = () => {
     for (const late of LATE) rmSync(join(folder, late), { recursive: true });
     const version = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
     writeFileSync(join(folder, 'package.json'), JSON.stringify({ ...version, version: '9.9.9' }));
   };
-  return { home, url, replace, said: () => said };
+  return { home, url, replace, output: () => output };
 }
 
 const JSON_TYPE = { 'Content-Type': 'application/json' };
 
 test('a server whose package was replaced reports it, and answers 503 if it cannot load a file', async (t) => {
-  const { home, url, replace, said } = await startCopy(t);
+  const { home, url, replace, output } = await startCopy(t);
   const pushed = await (await fetch(`${url}/push`, { method: 'POST', body: 'one\ntwo\n' })).json();
   assert.deepEqual(await (await fetch(`${url}/ready`)).json(), { status: 'ready' });
   replace();
-  const asked: [string, RequestInit?][] = [
+  const requests: [string, RequestInit?][] = [
     ['/mcp', { method: 'POST', headers: JSON_TYPE, body: '{}' }],
     ['/.well-known/agent-card.json'],
     ['/threads', { method: 'POST', headers: JSON_TYPE, body: '{}' }],
     [`${new URL(pushed.url).pathname}?grep=one`],
     [`${new URL(pushed.url).pathname}?cost=1`],
   ];
-  for (const [path, init] of asked) {
+  for (const [path, init] of requests) {
     const response = await fetch(url + path, init);
     const body = await response.json();
     assert.equal(response.status, 503, `${path}: ${JSON.stringify(body)}`);
@@ -78,7 +78,7 @@ test('a server whose package was replaced reports it, and answers 503 if it cann
   const ready = await fetch(`${url}/ready`);
   assert.equal(ready.status, 200, 'what is loaded goes on working');
   assert.match((await ready.json()).restart, /replaced/);
-  await until(() => /"event":"package-replaced"/.test(said()));
+  await until(() => /"event":"package-replaced"/.test(output()));
   const status = await relay(['status'], { home });
   assert.match(status.stdout, /package .* replaced .*restart/i);
 });
@@ -97,8 +97,8 @@ test('an MCP tool that can no longer be loaded reports it', async (t) => {
   assert.equal(answer.status, 200);
   assert.match(await answer.text(), /was replaced while it was running.*relay down, then relay up/);
   const message = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'do it' }] };
-  const asked = { method: 'POST', headers: { ...JSON_TYPE, 'A2A-Version': '1.0' } };
-  const sent = await fetch(`${url}/a2a/relay/message:send`, { ...asked, body: JSON.stringify({ message }) });
+  const init = { method: 'POST', headers: { ...JSON_TYPE, 'A2A-Version': '1.0' } };
+  const sent = await fetch(`${url}/a2a/relay/message:send`, { ...init, body: JSON.stringify({ message }) });
   assert.equal(sent.status, 503, await sent.clone().text());
   assert.match(await sent.text(), /was replaced while it was running/);
 });

@@ -19,7 +19,7 @@ after(async () => {
 interface Up {
   readonly child: ChildProcess;
   readonly url: string;
-  readonly said: () => string;
+  readonly output: () => string;
 }
 
 /** Starts `relay up` in the foreground and waits until it prints its address. */
@@ -29,25 +29,25 @@ async function up(home: string, ...flags: string[]): Promise<Up> {
     cwd: home,
   });
   children.push(child);
-  let said = '';
+  let output = '';
   const url = await new Promise<string>((resolve, reject) => {
     child.stdout.on('data', (chunk) => {
-      said += chunk;
-      const match = /listening on (http:\S+)/.exec(said);
+      output += chunk;
+      const match = /listening on (http:\S+)/.exec(output);
       if (match) resolve(match[1]!);
     });
     child.stderr.on('data', (chunk) => {
-      said += chunk;
+      output += chunk;
     });
-    child.once('exit', (code) => reject(new Error(`ended with ${code}: ${said}`)));
+    child.once('exit', (code) => reject(new Error(`ended with ${code}: ${output}`)));
   });
-  return { child, url, said: () => said };
+  return { child, url, output: () => output };
 }
 
 test('relay up serves the local store until it is stopped', async () => {
-  const { child, url, said } = await up(first);
-  assert.match(said(), new RegExp(`data in +${first}`));
-  assert.match(said(), /\| relay push\n/);
+  const { child, url, output } = await up(first);
+  assert.match(output(), new RegExp(`data in +${first}`));
+  assert.match(output(), /\| relay push\n/);
   assert.equal((await (await fetch(`${url}/health`)).json()).status, 'ok');
   assert.match(await (await fetch(`${url}/metrics`)).text(), /^relay_scrub_damaged 0$/m);
 
@@ -156,8 +156,8 @@ test('the error for a taken port names its owner and a free port, in foreground 
     squatter.close();
   }
   const relayThere = await up(fourth);
-  const wanted = new URL(relayThere.url).port;
-  const { stderr } = await relay(['up', '--port', wanted], { home: first });
+  const usedPort = new URL(relayThere.url).port;
+  const { stderr } = await relay(['up', '--port', usedPort], { home: first });
   assert.match(stderr, /is in use by a relay .*\n.*Use that relay: --url http:\/\/127\.0\.0\.1:/);
   relayThere.child.kill('SIGTERM');
   await once(relayThere.child, 'exit');
@@ -165,7 +165,7 @@ test('the error for a taken port names its owner and a free port, in foreground 
 
 test('a server that others can reach requires keys and prints the first one once, unless it is open', async () => {
   const guarded = await up(first, '--host', '0.0.0.0');
-  const key = /admin key +(cr_live_\w+)/.exec(guarded.said())![1]!;
+  const key = /admin key +(cr_live_\w+)/.exec(guarded.output())![1]!;
   assert.equal((await fetch(`${guarded.url}/health`)).status, 200);
   assert.equal((await fetch(`${guarded.url}/keys`)).status, 401);
   const headers = { Authorization: `Bearer ${key}` };
@@ -173,12 +173,12 @@ test('a server that others can reach requires keys and prints the first one once
   guarded.child.kill('SIGTERM');
   await once(guarded.child, 'exit');
   const again = await up(first, '--auth');
-  assert.doesNotMatch(again.said(), /cr_live_/);
+  assert.doesNotMatch(again.output(), /cr_live_/);
   assert.equal((await fetch(`${again.url}/keys`, { headers })).status, 200);
   again.child.kill('SIGTERM');
   await once(again.child, 'exit');
   const open = await up(first, '--host', '0.0.0.0', '--open');
-  assert.match(open.said(), /warning Everyone who can reach 0\.0\.0\.0/);
+  assert.match(open.output(), /warning Everyone who can reach 0\.0\.0\.0/);
   assert.equal((await fetch(`${open.url}/keys`)).status, 200);
   open.child.kill('SIGTERM');
   await once(open.child, 'exit');

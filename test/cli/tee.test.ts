@@ -67,8 +67,8 @@ test('a long output is stored whole, and its excerpt says how to pull the rest',
     (await here('tee', 'list')).stdout,
     new RegExp(`^${handle} .* ago  sh -c +exit 1 .* 4,012 lines `),
   );
-  const kept = Date.parse(stored.expires_at) - Date.parse(stored.created_at);
-  assert.equal(kept, 7 * 24 * 3_600_000);
+  const ttlMs = Date.parse(stored.expires_at) - Date.parse(stored.created_at);
+  assert.equal(ttlMs, 7 * 24 * 3_600_000);
   assert.deepEqual(
     readdirSync(join(home, 'outputs')).filter((name) => name.endsWith('.spool')),
     [],
@@ -108,8 +108,8 @@ test('pulled text and excerpts are not cut again', async () => {
     (await shell(`$relay pull ${handle} --lines 2-2900 | $relay tee`, o)).stdout,
     numbers(2900).slice(2),
   );
-  const named = ['tee', '--name', `relay pull ${handle}`];
-  assert.equal((await runHere(named, { ...o, stdin: numbers(3000) })).stdout, numbers(3000));
+  const args = ['tee', '--name', `relay pull ${handle}`];
+  assert.equal((await runHere(args, { ...o, stdin: numbers(3000) })).stdout, numbers(3000));
   const reused = `$relay pull ${handle} --lines 1 >reused; seq 1 3000 >reused; $relay tee <reused; rm reused`;
   assert.match((await shell(reused, o)).stdout, /\[relay:\d+ · 3,000 lines /);
   const guide = join(import.meta.dirname, '../../ARCHITECTURE.md');
@@ -215,9 +215,9 @@ test('at a terminal output is shown as it arrives, and stored', async () => {
     `$relay tee -- sh -c 'seq 1 3000; printf "\\033[31mred\\033[0m\\n"; exit 4'; echo code $?`,
     o,
   );
-  const shown = ran.stdout.replaceAll('\r', '');
-  assert.ok(shown.startsWith(numbers(3000)));
-  assert.match(shown, /\u001b\[31mred\u001b\[0m\n\[relay:\d+ · 3,001 lines .* exit 4 .*\]\ncode 4\n$/);
+  const output = ran.stdout.replaceAll('\r', '');
+  assert.ok(output.startsWith(numbers(3000)));
+  assert.match(output, /\u001b\[31mred\u001b\[0m\n\[relay:\d+ · 3,001 lines .* exit 4 .*\]\ncode 4\n$/);
 });
 
 test('the error for wrong arguments says what to do', async () => {

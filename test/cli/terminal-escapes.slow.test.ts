@@ -122,8 +122,8 @@ test('error texts of a server are shown without their escape codes', async () =>
 
 test('bytes stay unchanged in a pipe, and with --force at a terminal', async () => {
   assert.equal(await runHere(['pull', created.url!], { home }).then(({ stdout }) => stdout), EVIL);
-  const got = await runHere(['artifact', 'get', created.ref!, '-t', created.thread!], { home });
-  assert.equal(got.stdout, EVIL);
+  const result = await runHere(['artifact', 'get', created.ref!, '-t', created.thread!], { home });
+  assert.equal(result.stdout, EVIL);
   const { stdout } = await atTerminal(`$relay pull ${created.url} --force`, { home });
   assert.ok(stdout.includes('\u001b[2J'));
 });

@@ -46,8 +46,8 @@ test('an exported thread is imported on another store with the same state, artif
     await stdoutOf(['replay', '--json'], there),
   ];
   assert.equal(copy, here);
-  const got = await runHere(['artifact', 'get', ref], { ...there, cwd: home });
-  assert.deepEqual(got.bytes, content);
+  const result = await runHere(['artifact', 'get', ref], { ...there, cwd: home });
+  assert.deepEqual(result.bytes, content);
   assert.equal(
     await stdoutOf(['tail', '--all', '--json', '-t', id], there).then((t) => t.split('\n').length > 3),
     true,
@@ -64,22 +64,22 @@ test('an export lists damaged artifacts and contains the rest', async () => {
   const id = await stdoutOf(['thread', 'new', '--name', 'damaged']);
   const put = (name: string) =>
     stdoutOf(['artifact', 'put', '-', '--name', name], { home, stdin: Buffer.from(name) });
-  const [whole, gone, edited] = [await put('whole.txt'), await put('gone.txt'), await put('edited.txt')];
+  const [whole, missing, edited] = [await put('whole.txt'), await put('gone.txt'), await put('edited.txt')];
   const folder = join(home, 'threads', id, 'artifacts');
-  rmSync(join(folder, `${gone}.txt`));
+  rmSync(join(folder, `${missing}.txt`));
   writeFileSync(join(folder, `${edited}.txt`), 'another content');
   const run = await runHere(['export', id, '--out', 'rest.zip', '--json'], { home, cwd: home });
   assert.equal(run.code, 1);
   const { out, damaged } = JSON.parse(run.stdout);
-  assert.deepEqual([out, damaged], [join(home, 'rest.zip'), [gone, edited]]);
-  for (const ref of [gone, edited]) assert.match(run.stderr, new RegExp(ref));
+  assert.deepEqual([out, damaged], [join(home, 'rest.zip'), [missing, edited]]);
+  for (const ref of [missing, edited]) assert.match(run.stderr, new RegExp(ref));
   const there = { home: join(home, 'salvaged') };
-  const taken = await runHere(['import', 'rest.zip', '--json'], { ...there, cwd: home });
-  assert.equal(taken.code, 0, taken.stderr);
-  assert.deepEqual(JSON.parse(taken.stdout).damaged, [gone, edited]);
-  assert.match(taken.stderr, /has no content/);
+  const imported = await runHere(['import', 'rest.zip', '--json'], { ...there, cwd: home });
+  assert.equal(imported.code, 0, imported.stderr);
+  assert.deepEqual(JSON.parse(imported.stdout).damaged, [missing, edited]);
+  assert.match(imported.stderr, /has no content/);
   assert.equal(await stdoutOf(['artifact', 'get', whole], there), 'whole.txt');
-  assert.equal((await runHere(['artifact', 'get', gone], there)).code, 3);
+  assert.equal((await runHere(['artifact', 'get', missing], there)).code, 3);
 });
 
 test('a file that is not a bundle is rejected, and nothing is stored', async () => {
@@ -144,10 +144,10 @@ test('threads of a Go relay are imported with their ids, and its folder is not c
   const dir = goRelay();
   const before = fingerprint(dir);
   const there = { home: join(home, 'moved') };
-  const taken = JSON.parse(await stdoutOf(['import', '--legacy', dir, '--json'], there));
-  assert.equal(taken.imported, 1);
-  assert.deepEqual([taken.threads.length, taken.threads[0].thread_id], [1, OLD]);
-  const [renamed, ...notes] = taken.threads[0].notes;
+  const imported = JSON.parse(await stdoutOf(['import', '--legacy', dir, '--json'], there));
+  assert.equal(imported.imported, 1);
+  assert.deepEqual([imported.threads.length, imported.threads[0].thread_id], [1, OLD]);
+  const [renamed, ...notes] = imported.threads[0].notes;
   assert.match(renamed, /^artifact abc123 \(abc123\.json\) now has the ref [0-9a-f]{26}$/);
   assert.deepEqual(notes, [
     '6 versions of the state, v1 to v6, cannot be read; the previous version is used instead',
@@ -162,15 +162,15 @@ test('threads of a Go relay are imported with their ids, and its folder is not c
   assert.deepEqual(state.facts, [
     { id: 'f1', key: 'db', value: 'SQLite', at: '2026-01-01T00:00:00Z', by: 'ada' },
   ]);
-  const [kept, changed] = state.decisions[0].evidence_refs;
-  assert.equal(kept, NOTES);
+  const [unchanged, changed] = state.decisions[0].evidence_refs;
+  assert.equal(unchanged, NOTES);
   assert.match(changed, /^[0-9a-f]{26}$/);
   assert.equal(await stdoutOf(['artifact', 'get', changed, '-t', OLD], there), '{"a":1}');
   assert.equal(await stdoutOf(['artifact', 'get', 'notes.md', '-t', OLD], there), '# Notes');
   const original = await stdoutOf(['artifact', 'get', 'legacy-state.json', '-t', OLD], there);
   assert.equal(JSON.parse(original).version, 7);
-  const shown = await stdoutOf(['show', 'old run'], there);
-  assert.match(shown, /created +2026-01-01T00:00:00\.000Z/);
+  const output = await stdoutOf(['show', 'old run'], there);
+  assert.match(output, /created +2026-01-01T00:00:00\.000Z/);
   const events = await stdoutOf(['tail', OLD, '--all'], there);
   assert.match(events, /legacy\.event {2}\{"line":"2026-01-01T00:01:00Z patched"\}/);
   assert.match(await stdoutOf(['replay', OLD], there), /same as the state/);

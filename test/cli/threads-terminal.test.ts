@@ -43,9 +43,9 @@ test('binary content is refused at a terminal before it counts as a pull', async
 
 test('a thread is deleted at a terminal only after a yes', async () => {
   const id = (await relay(['thread', 'new', '--name', 'doomed'], { home })).stdout.trim();
-  const kept = await see(`$relay thread rm ${id}`, 'n\n');
-  assert.match(kept, new RegExp(`Delete thread ${id} "doomed" with 0 artifacts, state v1\\? \\[y/N\\]`));
-  assert.doesNotMatch(kept, /deleted/);
+  const output = await see(`$relay thread rm ${id}`, 'n\n');
+  assert.match(output, new RegExp(`Delete thread ${id} "doomed" with 0 artifacts, state v1\\? \\[y/N\\]`));
+  assert.doesNotMatch(output, /deleted/);
   assert.equal((await relay(['show', id], { home })).code, 0);
   assert.match(await see(`$relay thread rm ${id}`, 'y\n'), new RegExp(`deleted ${id}`));
   assert.equal((await relay(['show', id], { home })).code, 3);

@@ -47,9 +47,9 @@ test('the quickstart works as documented, on the store and over the server', asy
     assert.match(id, /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
     const ref = await stdoutOf(['artifact', 'put', 'notes.md', '--thread', id, '--type', 'markdown'], at);
     assert.match(ref, /^[0-9a-f]{26}$/);
-    const got = await succeed(['artifact', 'get', ref, '--thread', id], at);
-    assert.equal(got.stdout, '# My Notes\nHello, relay.\n');
-    assert.equal(got.stderr, '');
+    const result = await succeed(['artifact', 'get', ref, '--thread', id], at);
+    assert.equal(result.stdout, '# My Notes\nHello, relay.\n');
+    assert.equal(result.stderr, '');
 
     const fact = add('/facts/-', { id: 'f1', key: 'db', value: 'SQLite' });
     assert.equal(await stdoutOf(['state', 'patch', '--thread', id, '--json', fact], at), 'v3');
@@ -60,9 +60,9 @@ test('the quickstart works as documented, on the store and over the server', asy
     assert.equal(text, `/facts:\ndb: SQLite\n/artifacts:\n${ref} notes.md (markdown)`);
 
     assert.match(await stdoutOf(['runs'], at), new RegExp(`^${id} {2}\\S+ {2}run ${name}$`, 'm'));
-    const shown = await stdoutOf(['show', id], at);
-    assert.match(shown, new RegExp(`^thread_id +${id}\nname +run ${name}\n`));
-    assert.match(shown, /^ {2}db: SQLite$/m);
+    const output = await stdoutOf(['show', id], at);
+    assert.match(output, new RegExp(`^thread_id +${id}\nname +run ${name}\n`));
+    assert.match(output, /^ {2}db: SQLite$/m);
     const stats = await stdoutOf(['stats', id], at);
     assert.match(
       stats,
@@ -188,9 +188,9 @@ test('events are tailed, and followed as they happen', async () => {
   for (const [, at] of ways()) {
     const id = await stdoutOf(['thread', 'new', '--name', 'tailed'], at);
     await using following = start(['tail', id, '--follow', '--json'], at);
-    await following.said(/"type":"thread.created"/);
+    await following.waitForOutput(/"type":"thread.created"/);
     await succeed(['artifact', 'put', 'notes.md'], at);
-    await following.said(/"type":"artifact.created"/);
+    await following.waitForOutput(/"type":"artifact.created"/);
     following.child.kill('SIGINT');
     assert.equal(await following.ended, 0);
     const lines = (await stdoutOf(['tail', id], at)).split('\n');

@@ -184,14 +184,16 @@ const CLIENTS: { readonly [name in ClientName]: Client } = {
 
 /** Copies the plugin package into the folder of OpenCode. Without it, OpenCode installs the package first, which takes minutes. */
 function preparePlugins(folder: string): void {
-  const kept = resolve(import.meta.dirname, '../../node_modules/.cache/clients/opencode-plugin');
+  const cacheFolder = resolve(import.meta.dirname, '../../node_modules/.cache/clients/opencode-plugin');
   const package_ = `@opencode-ai/plugin@${PACKAGES.opencode[1]}`;
-  if (!existsSync(join(kept, 'package-lock.json'))) {
-    mkdirSync(kept, { recursive: true });
-    writeFileSync(join(kept, 'package.json'), '{}');
-    execFileSync('npm', ['install', '--no-audit', '--no-fund', '--save-exact', package_], { cwd: kept });
+  if (!existsSync(join(cacheFolder, 'package-lock.json'))) {
+    mkdirSync(cacheFolder, { recursive: true });
+    writeFileSync(join(cacheFolder, 'package.json'), '{}');
+    execFileSync('npm', ['install', '--no-audit', '--no-fund', '--save-exact', package_], {
+      cwd: cacheFolder,
+    });
   }
-  cpSync(kept, folder, { recursive: true });
+  cpSync(cacheFolder, folder, { recursive: true });
 }
 
 /** JSON-RPC with one message per line, over the pipes of a process. */
@@ -351,7 +353,7 @@ class Workplace implements AsyncDisposable {
   }
 
   hasSeen(text: string): boolean {
-    return this.model.asked.some(({ body }) => body.includes(text));
+    return this.model.requests.some(({ body }) => body.includes(text));
   }
 
   /** Waits until a request to the model contains the text. */
@@ -422,8 +424,8 @@ for (const [name, [state, expected]] of NAMES.flatMap((each) =>
     }
     await place.seen(text);
     place.busy = false;
-    const shown = async () => (await place.receipt(conversation)).state === 'shown';
-    await until(shown);
+    const isShown = async () => (await place.receipt(conversation)).state === 'shown';
+    await until(isShown);
     assert.equal((await place.receipt(conversation)).route, expected);
   });
 }

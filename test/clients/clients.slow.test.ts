@@ -42,7 +42,7 @@ function program(t: TestContext, name: ClientName): string | null {
 async function withModel(run: (url: string) => Promise<Ran>): Promise<Seen> {
   await using model = new FakeModel();
   const ran = await run(await model.start());
-  return { ...ran, sent: model.asked.map(({ body }) => body).join('\n') };
+  return { ...ran, sent: model.requests.map(({ body }) => body).join('\n') };
 }
 
 /** Asserts that the request to the model contains the brief, the skill and the tools. */
@@ -153,17 +153,17 @@ test('Codex runs the hooks only after they are trusted', async (t) => {
   assert.ok(before.sent.includes('push_context'), 'the server needs no trust of its own');
   assert.ok(!before.sent.includes(TASK), 'an untrusted hook does not run');
   const env = { CODEX_HOME: join(folder.home, '.codex') };
-  const told = async () =>
+  const readWarnings = async () =>
     (await folder.relay(['doctor', '--timeout', '60s'], { env })).stdout.match(
       /hooks [\w, ]+: (?:not )?trusted/g,
     );
   const hooks = 'hooks SessionStart, UserPromptSubmit, PreToolUse, PreCompact, Stop';
-  assert.deepEqual(await told(), [`${hooks}: not trusted`]);
+  assert.deepEqual(await readWarnings(), [`${hooks}: not trusted`]);
 
   // Trust the hooks as a user would. Codex accepts our digests only if `relay doctor` computes them correctly.
   trust(trustedInCodex(folder));
   assertSetUp(await codex());
-  assert.deepEqual(await told(), [`${hooks}: trusted`]);
+  assert.deepEqual(await readWarnings(), [`${hooks}: trusted`]);
 });
 
 test('Gemini CLI starts with the brief, sees the skill and lists the tools in a trusted folder', async (t) => {

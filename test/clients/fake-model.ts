@@ -46,9 +46,9 @@ const OPENAI_USAGE = {
  * for a title or a summary, are answered with `words`.
  */
 export class FakeModel implements AsyncDisposable {
-  readonly asked: Asked[] = [];
+  readonly requests: Asked[] = [];
   /** Answer to requests without the marker tool. */
-  words = 'All is well.';
+  reply = 'All is well.';
   readonly #script: Script;
   readonly #marker: string;
   #calls = 0;
@@ -57,7 +57,7 @@ export class FakeModel implements AsyncDisposable {
   });
 
   /** `marker` is a tool that only requests of the main conversation offer; by default a tool of the relay. */
-  constructor(script: Script = () => ({ text: this.words }), marker = 'push_context') {
+  constructor(script: Script = () => ({ text: this.reply }), marker = 'push_context') {
     this.#script = script;
     this.#marker = marker;
   }
@@ -78,7 +78,7 @@ export class FakeModel implements AsyncDisposable {
     let body = '';
     for await (const chunk of request) body += chunk;
     const path = request.url ?? '/';
-    if (request.method === 'POST') this.asked.push({ path, body });
+    if (request.method === 'POST') this.requests.push({ path, body });
     if (/\/v1\/messages\/count_tokens/.test(path)) return json(response, { input_tokens: 10 });
     if (/\/v1\/messages/.test(path)) return this.#sayAnthropic(response, JSON.parse(body));
     if (/\/responses(?:\?|$)/.test(path)) return this.#sayOpenai(response, JSON.parse(body));
@@ -90,25 +90,25 @@ export class FakeModel implements AsyncDisposable {
   }
 
   /** Returns the next move. `call` has the tool's name as the client offers it. */
-  async #move(asked: Json, answers: readonly string[]): Promise<{ move: Move; call: Offered; id: string }> {
-    const offered = toolNames((asked.tools ?? []) as Json[]);
+  async #move(body: Json, answers: readonly string[]): Promise<{ move: Move; call: Offered; id: string }> {
+    const offered = toolNames((body.tools ?? []) as Json[]);
     const ours = offered.some(({ name }) => name.endsWith(this.#marker));
-    const move = ours ? await this.#script(answers) : { text: this.words };
+    const move = ours ? await this.#script(answers) : { text: this.reply };
     const call = 'tool' in move ? offeredAs(offered, move.tool) : { name: '' };
     if (!call) throw new Error(`${(move as { tool: string }).tool} is not offered`);
     return { move, call, id: `call_${++this.#calls}` };
   }
 
-  async #sayAnthropic(response: ServerResponse, asked: Json): Promise<void> {
-    const { move, call, id } = await this.#move(asked, anthropicResults(asked));
+  async #sayAnthropic(response: ServerResponse, body: Json): Promise<void> {
+    const { move, call, id } = await this.#move(body, anthropicResults(body));
     const message = { ...ANTHROPIC_MESSAGE, usage: ANTHROPIC_USAGE };
     const calls = 'tool' in move;
-    const words = wordsOf(move);
-    const said = words === undefined ? [] : [{ type: 'text', text: words }];
+    const text = wordsOf(move);
+    const textBlocks = text === undefined ? [] : [{ type: 'text', text }];
     const use = { type: 'tool_use', id, name: call.name, input: calls ? move.args : {} };
-    const content = calls ? [...said, use] : said;
+    const content = calls ? [...textBlocks, use] : textBlocks;
     const stop_reason = calls ? 'tool_use' : 'end_turn';
-    if (asked.stream !== true) return json(response, { ...message, content, stop_reason });
+    if (body.stream !== true) return json(response, { ...message, content, stop_reason });
     const blocks = content.flatMap((block, index) => {
       const [empty, delta] =
         'text' in block
@@ -134,11 +134,11 @@ export class FakeModel implements AsyncDisposable {
     ]);
   }
 
-  async #sayOpenai(response: ServerResponse, asked: Json): Promise<void> {
-    const { move, call, id } = await this.#move(asked, openaiResults(asked));
-    const words = wordsOf(move);
-    const said =
-      words === undefined
+  async #sayOpenai(response: ServerResponse, body: Json): Promise<void> {
+    const { move, call, id } = await this.#move(body, openaiResults(body));
+    const text = wordsOf(move);
+    const textBlocks =
+      text === undefined
         ? []
         : [
             {
@@ -146,7 +146,7 @@ export class FakeModel implements AsyncDisposable {
               role: 'assistant',
               id: `msg_${id}`,
               status: 'completed',
-              content: [{ type: 'output_text', text: words, annotations: [] }],
+              content: [{ type: 'output_text', text, annotations: [] }],
             },
           ];
     const { custom, ...names } = call;
@@ -154,7 +154,7 @@ export class FakeModel implements AsyncDisposable {
       custom
         ? { type: 'custom_tool_call', id: `ct_${id}`, call_id: id, ...names, ...args }
         : { type: 'function_call', id: `fc_${id}`, call_id: id, ...names, arguments: JSON.stringify(args) };
-    const output: Json[] = [...said, ...('tool' in move ? [use(move.args)] : [])];
+    const output: Json[] = [...textBlocks, ...('tool' in move ? [use(move.args)] : [])];
     events(response, [
       { type: 'response.created', response: { id: 'resp_1' } },
       ...output.map((item, output_index) => ({ type: 'response.output_item.done', output_index, item })),
@@ -162,11 +162,11 @@ export class FakeModel implements AsyncDisposable {
     ]);
   }
 
-  async #gemini(asked: Json): Promise<Json> {
-    const { move, call } = await this.#move(asked, geminiResults(asked));
-    const words = wordsOf(move);
+  async #gemini(body: Json): Promise<Json> {
+    const { move, call } = await this.#move(body, geminiResults(body));
+    const text = wordsOf(move);
     const parts = [
-      ...(words === undefined ? [] : [{ text: words }]),
+      ...(text === undefined ? [] : [{ text }]),
       ...('tool' in move ? [{ functionCall: { name: call.name, args: move.args } }] : []),
     ];
     return {
@@ -196,23 +196,23 @@ function toolNames(tools: readonly Json[]): Offered[] {
   });
 }
 
-function anthropicResults(asked: Json): string[] {
-  const messages = (asked.messages ?? []) as { content: string | Json[] }[];
+function anthropicResults(body: Json): string[] {
+  const messages = (body.messages ?? []) as { content: string | Json[] }[];
   return messages
     .flatMap(({ content }) => (Array.isArray(content) ? content : []))
     .filter(({ type }) => type === 'tool_result')
     .map(({ content }) => (typeof content === 'string' ? content : JSON.stringify(content)));
 }
 
-function openaiResults(asked: Json): string[] {
-  const input = (asked.input ?? []) as Json[];
+function openaiResults(body: Json): string[] {
+  const input = (body.input ?? []) as Json[];
   return input
     .filter(({ type }) => type === 'function_call_output')
     .map(({ output }) => (typeof output === 'string' ? output : JSON.stringify(output)));
 }
 
-function geminiResults(asked: Json): string[] {
-  const contents = (asked.contents ?? []) as { parts?: Json[] }[];
+function geminiResults(body: Json): string[] {
+  const contents = (body.contents ?? []) as { parts?: Json[] }[];
   return contents
     .flatMap(({ parts = [] }) => parts)
     .filter(({ functionResponse }) => functionResponse !== undefined)

@@ -73,7 +73,7 @@ async function ask(client: Hooked, program: string, folder: ScratchFolder, o: Pa
     home: folder.home,
     env: { ...env, ...o.env },
   });
-  return { ...ran, requests: model.asked.length, sent: model.asked.map(({ body }) => body).join('\n') };
+  return { ...ran, requests: model.requests.length, sent: model.requests.map(({ body }) => body).join('\n') };
 }
 
 type Answer = Awaited<ReturnType<typeof ask>>;
@@ -82,11 +82,11 @@ type Answer = Awaited<ReturnType<typeof ask>>;
  * Asserts that the client answered, sent its model as many requests as without hooks, and printed no error of a hook.
  */
 function assertUndisturbed(seen: Answer, plain: Answer): void {
-  const said = `${seen.stdout}\n${seen.stderr}`;
-  assert.equal(seen.code, 0, said);
+  const output = `${seen.stdout}\n${seen.stderr}`;
+  assert.equal(seen.code, 0, output);
   assert.match(seen.stdout, /All is well\./);
-  assert.equal(seen.requests, plain.requests, said);
-  for (const text of [seen.sent, said]) assert.doesNotMatch(text, /relay: (?:command )?not found/i);
+  assert.equal(seen.requests, plain.requests, output);
+  for (const text of [seen.sent, output]) assert.doesNotMatch(text, /relay: (?:command )?not found/i);
 }
 
 function program(t: TestContext, name: ClientName): string | null {

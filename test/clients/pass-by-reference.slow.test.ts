@@ -30,8 +30,8 @@ function installServers(): string | false {
   const names = Object.keys(PACKAGES);
   if (names.every((name) => existsSync(join(SERVERS, 'node_modules', name)))) return false;
   writeFileSync(join(SERVERS, 'package.json'), '{"private":true}');
-  const wanted = Object.entries(PACKAGES).map(([name, version]) => `${name}@${version}`);
-  const { status, stderr } = spawnSync('npm', ['install', '--no-audit', '--no-fund', ...wanted], {
+  const packages = Object.entries(PACKAGES).map(([name, version]) => `${name}@${version}`);
+  const { status, stderr } = spawnSync('npm', ['install', '--no-audit', '--no-fund', ...packages], {
     cwd: SERVERS,
     encoding: 'utf8',
   });
@@ -59,13 +59,13 @@ for (const client of ['claude', 'codex'] as const)
     let answers: readonly string[] = [];
     let runs = 1;
     const sent: string[] = [];
-    await using model = new FakeModel((given) => {
-      answers = given;
-      if (given.length === 0) return { tool: 'read_graph', args: {} };
+    await using model = new FakeModel((toolResults) => {
+      answers = toolResults;
+      if (toolResults.length === 0) return { tool: 'read_graph', args: {} };
       // Codex continues in another process. Only the session id tells the relay that the handle belongs to this
       // session.
-      if (given.length > 1 || (client === 'codex' && runs === 1)) return { text: 'done' };
-      const handle = /\[(relay:\d+) · /.exec(given[0]!)?.[1] ?? 'none';
+      if (toolResults.length > 1 || (client === 'codex' && runs === 1)) return { text: 'done' };
+      const handle = /\[(relay:\d+) · /.exec(toolResults[0]!)?.[1] ?? 'none';
       const args = { path: target, content: handle };
       sent.push(JSON.stringify(args));
       return { tool: 'write_file', args };

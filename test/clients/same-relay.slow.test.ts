@@ -56,7 +56,7 @@ for (const name of ['codex', 'gemini'] as const satisfies readonly ClientName[])
     const url = (await relay.ask('POST', '/push', { key, body: SECRET })).json.url as string;
     const approve = name === 'codex' ? ['--approve-tools'] : [];
     assert.equal((await folder.relay(['install', name, ...approve])).code, 0);
-    const tools = async (given: { [name: string]: string }): Promise<string> => {
+    const tools = async (variables: { [name: string]: string }): Promise<string> => {
       const called = { tool: 'pull_context', args: { url } };
       await using model = new FakeModel((answers) =>
         answers.length === 0 ? called : { text: 'All is well.' },
@@ -65,11 +65,11 @@ for (const name of ['codex', 'gemini'] as const satisfies readonly ClientName[])
       const o = {
         cwd: folder.path,
         home: folder.home,
-        env: { ...env, CONTEXTRELAY_URL: relay.url, ...given },
+        env: { ...env, CONTEXTRELAY_URL: relay.url, ...variables },
       };
       const { code, stdout, stderr } = await runClient(client.program, args, o);
       assert.equal(code, 0, `${stdout}\n${stderr}`);
-      return model.asked.map(({ body }) => body).join('\n');
+      return model.requests.map(({ body }) => body).join('\n');
     };
     assert.ok((await tools({ CONTEXTRELAY_API_KEY: key })).includes(SECRET));
     const without = await tools({});

@@ -56,9 +56,9 @@ export class TeeSession implements Disposable {
     const found = installedClient(this.client);
     if ('missing' in found) throw new Error(found.missing);
     let answers: readonly string[] = [];
-    await using model = new FakeModel((given) => {
-      answers = given;
-      return moves[given.length]?.(given) ?? { text: 'done' };
+    await using model = new FakeModel((toolResults) => {
+      answers = toolResults;
+      return moves[toolResults.length]?.(toolResults) ?? { text: 'done' };
     }, SHELLS[this.client]);
     const relayHome = join(this.home, '.relay');
     const way = CLIENT_RUNS[this.client]({
@@ -73,7 +73,7 @@ export class TeeSession implements Disposable {
       home: this.home,
       env: { RELAY_HOME: relayHome, SHELL: '/bin/bash', ...way.env, ...o.env },
     });
-    return { answers: [...answers], ran, requests: model.asked.map(({ body }) => body) };
+    return { answers: [...answers], ran, requests: model.requests.map(({ body }) => body) };
   }
 
   /** Returns a move that runs a shell command. */

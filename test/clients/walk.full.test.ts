@@ -114,7 +114,7 @@ async function session(
   const PATH = `${join(folder.home, 'bin')}:${process.env.PATH}`;
   const o = { cwd: folder.path, home: folder.home, env: { PATH, ...env } };
   const ran = await runClient(program, args, o);
-  const requests = model.asked.map(({ body }): Json => (body.startsWith('{') ? JSON.parse(body) : {}));
+  const requests = model.requests.map(({ body }): Json => (body.startsWith('{') ? JSON.parse(body) : {}));
   const first = requests.find(({ tools }) => JSON.stringify(tools ?? '').includes(`${marker}"`));
   assert.ok(first, `${name}\n${ran.stdout}\n${ran.stderr}`);
   return first;
@@ -187,7 +187,8 @@ test('work goes from Claude Code to Codex, Gemini CLI and OpenCode, and each get
     const request = await session(name, program[name]!, folder, `echo '// ${name}' >> ${file} && ${sync}`);
     const sent = textsOf(request);
     const expected = [TASK, CONSTRAINT, 'Test: npm test = ', 'In src/: v4/', ...left];
-    for (const words of expected) assert.ok(sent.includes(words), `${name}: ${words}\n${sent.slice(-6_000)}`);
+    for (const phrase of expected)
+      assert.ok(sent.includes(phrase), `${name}: ${phrase}\n${sent.slice(-6_000)}`);
     assert.equal(sent.split('# Project brief: zod').length, 2, 'the brief is there once');
     assert.match(folder.read('state.json'), new RegExp(open), `${name} ran its command`);
     left = [...left, open, stuck, `M ${file}`];

@@ -17,9 +17,9 @@ export const blobReadingCases: readonly Case[] = [
           [7, 999],
           [size >> 1, size],
         ]) {
-          const got = (await blobs.get('blb.range/1', { start: start!, end: end! }))!;
-          same(got.size, size);
-          sameBytes(await collect(got.body), bytes.slice(start, end), `${start} to ${end}`);
+          const blob = (await blobs.get('blb.range/1', { start: start!, end: end! }))!;
+          same(blob.size, size);
+          sameBytes(await collect(blob.body), bytes.slice(start, end), `${start} to ${end}`);
         }
       }
     },

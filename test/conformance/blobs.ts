@@ -36,9 +36,9 @@ const readingAndWriting: readonly Case[] = [
         same(await blobs.put(`blb.a/${size}`, bytes), info, `bytes of ${size}`);
         same(await blobs.put(`blb.a/${size}s`, streamOf(bytes, { piece: 5000 })), info, `stream of ${size}`);
         for (const key of [`blb.a/${size}`, `blb.a/${size}s`]) {
-          const got = await blobs.get(key);
-          same(got?.size, size, `size of ${key}`);
-          sameBytes(await collect(got!.body), bytes, key);
+          const blob = await blobs.get(key);
+          same(blob?.size, size, `size of ${key}`);
+          sameBytes(await collect(blob!.body), bytes, key);
         }
       }
     },
@@ -149,9 +149,9 @@ const readingAndWriting: readonly Case[] = [
         const key = `blb.replace/${i}`;
         await blobs.put(key, patterned(before!, 3), { expiresAt: clock.now() + 60_000 });
         await blobs.put(key, streamOf(patterned(after!, 4)));
-        const got = (await blobs.get(key))!;
-        same(got.size, after);
-        sameBytes(await collect(got.body), patterned(after!, 4));
+        const blob = (await blobs.get(key))!;
+        same(blob.size, after);
+        sameBytes(await collect(blob.body), patterned(after!, 4));
       }
       clock.advance(60_001);
       for (const i of range(4)) ok(await blobs.get(`blb.replace/${i}`), 'the first expiry no longer counts');

@@ -58,10 +58,10 @@ export const counterCases: readonly Case[] = [
   {
     name: 'counters: fifty concurrent adds never exceed max, and none is lost',
     async run({ records }) {
-      const taken = await Promise.all(
+      const results = await Promise.all(
         Array.from({ length: 50 }, () => records.add('cnt.race/1', 1, { max: 20 })),
       );
-      const values = taken.filter((v) => v !== null).sort((a, b) => a - b);
+      const values = results.filter((v) => v !== null).sort((a, b) => a - b);
       same(
         values,
         Array.from({ length: 20 }, (_, i) => i + 1),
@@ -76,8 +76,8 @@ export const counterCases: readonly Case[] = [
     name: 'counters: fifty concurrent subtractions stop at 0',
     async run({ records }) {
       await records.add('cnt.back/1', 20);
-      const given = await Promise.all(Array.from({ length: 50 }, () => records.add('cnt.back/1', -1)));
-      same(given.filter((v) => v !== null).length, 20);
+      const results = await Promise.all(Array.from({ length: 50 }, () => records.add('cnt.back/1', -1)));
+      same(results.filter((v) => v !== null).length, 20);
       same((await records.get('cnt.back/1'))?.value, 0);
     },
   },

@@ -16,9 +16,9 @@ export const damagedBlobCases: readonly Case[] = [
           const key = `dmg.altered/${size}-${at}`;
           await blobs.put(key, size % 2 ? bytes : streamOf(bytes));
           await below.damage(key, at);
-          const given = await untilDamage(blobs, key);
-          ok(given.length <= at, `${given.length} bytes given, and byte ${at} is wrong`);
-          sameBytes(given, bytes.slice(0, given.length), `what came before byte ${at}`);
+          const received = await untilDamage(blobs, key);
+          ok(received.length <= at, `${received.length} bytes given, and byte ${at} is wrong`);
+          sameBytes(received, bytes.slice(0, received.length), `what came before byte ${at}`);
         }
       }
     },
@@ -58,9 +58,16 @@ export const damagedBlobCases: readonly Case[] = [
         [block.end - 5, block.end + 5],
         [0, LARGE],
       ] as const) {
-        const got = await untilDamage(blobs, 'dmg.range/1', { start, end });
-        ok(got.length <= Math.max(0, block.start - start), `nothing of the block for ${start} to ${end}`);
-        sameBytes(got, bytes.slice(start, start + got.length), `what came before it, ${start} to ${end}`);
+        const received = await untilDamage(blobs, 'dmg.range/1', { start, end });
+        ok(
+          received.length <= Math.max(0, block.start - start),
+          `nothing of the block for ${start} to ${end}`,
+        );
+        sameBytes(
+          received,
+          bytes.slice(start, start + received.length),
+          `what came before it, ${start} to ${end}`,
+        );
       }
     },
   },

@@ -140,7 +140,7 @@ const reading: readonly Case[] = [
   {
     name: 'logs: an empty, ill-formed or too long name or id is rejected',
     async run({ logs }) {
-      for (const call of named(logs)) {
+      for (const call of streamCalls(logs)) {
         await refuses(call(''), 'bad_request');
         await refuses(call('log.bad\ud800'), 'bad_request');
         await refuses(call('log.bad\0'), 'bad_request');
@@ -174,11 +174,11 @@ const racing: readonly Case[] = [
   {
     name: 'logs: concurrent appends are all stored, each with its own sequence number',
     async run({ logs }) {
-      const given = await Promise.all(range(100).map((i) => logs.append('log.race', i)));
+      const seqs = await Promise.all(range(100).map((i) => logs.append('log.race', i)));
       const entries = await readAll(logs, 'log.race');
       ascending(entries);
       same(entries.length, 100);
-      for (const { seq, data } of entries) same(given[data as number], seq);
+      for (const { seq, data } of entries) same(seqs[data as number], seq);
     },
   },
   {
@@ -186,12 +186,12 @@ const racing: readonly Case[] = [
     async run({ logs }) {
       let last = 0;
       for (let round = 0; round < 5; round++) {
-        const given = await Promise.all(
+        const seqs = await Promise.all(
           range(25).map((i) => logs.append('log.expect', { round, i }, { expectSeq: last })),
         );
-        const winners = range(25).filter((i) => given[i] !== null);
+        const winners = range(25).filter((i) => seqs[i] !== null);
         same(winners.length, 1, 'winners');
-        const seq = given[winners[0]!]!;
+        const seq = seqs[winners[0]!]!;
         ok(seq > last, 'sequences grow');
         same(
           (await logs.read('log.expect', { after: last })).entries.map((e) => [e.seq, e.data]),
@@ -243,7 +243,7 @@ const racing: readonly Case[] = [
   {
     name: 'logs: of many concurrent appends with the same id, one is stored and all get its sequence number',
     async run({ logs }) {
-      const given = await Promise.all(
+      const seqs = await Promise.all(
         range(30).map((i) =>
           logs.append('log.ids', i, { id: `same ${i % 3}`, expectSeq: i < 15 ? undefined : 7 }),
         ),
@@ -254,7 +254,7 @@ const racing: readonly Case[] = [
         const sequences = new Set(
           range(30)
             .filter((i) => i < 15 && i % 3 === kind)
-            .map((i) => given[i]),
+            .map((i) => seqs[i]),
         );
         same(sequences.size, 1, 'one sequence for all');
         ok(
@@ -286,7 +286,7 @@ const racing: readonly Case[] = [
 
 export const logCases: readonly Case[] = [...reading, ...racing, ...logTrimmingCases, ...subscriptionCases];
 
-function named(logs: Logs): ((stream: string) => Promise<unknown>)[] {
+function streamCalls(logs: Logs): ((stream: string) => Promise<unknown>)[] {
   return [
     (stream) => logs.append(stream, 1),
     (stream) => logs.read(stream),

@@ -32,15 +32,15 @@ export const movingCases: readonly Case[] = [
       const moving = await prepared(engine);
       await moving.importEntries({ stream: LOG, trimmed: 0 }, ENTRIES.slice(0, 2));
       await moving.importEntries({ stream: LOG, trimmed: 0 }, ENTRIES.slice(1));
-      const shown = ENTRIES.map(({ id: _, ...entry }) => entry);
-      same(await logs.read(LOG), { entries: shown });
+      const expectedEntries = ENTRIES.map(({ id: _, ...entry }) => entry);
+      same(await logs.read(LOG), { entries: expectedEntries });
       for (const after of [1, 12, 13, 14, 4710, 4711, 999_998, 999_999, ABOVE])
         same(
           (await logs.read(LOG, { after })).entries,
-          shown.filter(({ seq }) => seq > after),
+          expectedEntries.filter(({ seq }) => seq > after),
           `behind ${after}`,
         );
-      same((await logs.read(LOG, { after: 12, limit: 1 })).entries, [shown[1]]);
+      same((await logs.read(LOG, { after: 12, limit: 1 })).entries, [expectedEntries[1]]);
       same(await logs.info(LOG), { first: 12, last: 999_999, count: 4 });
       const next = (await logs.append(LOG, 'next'))!;
       ok(next > ABOVE, `${next} is above what was imported`);
@@ -146,11 +146,11 @@ export const movingCases: readonly Case[] = [
       ] as const) {
         const { size, sha256 } = await blobs.put('mov.b/source', body);
         await blobs.delete('mov.b/source');
-        const kept = { key, size, sha256, at: 123_456, expiresAt: clock.now() + 1000 };
-        await moving.importBlob(kept, body);
+        const blobInfo = { key, size, sha256, at: 123_456, expiresAt: clock.now() + 1000 };
+        await moving.importBlob(blobInfo, body);
         await assertHolds(blobs, key, body);
         await refuses(
-          moving.importBlob({ ...kept, key: 'mov.b/bad', sha256: sha256.replace(/./, 'x') }, body),
+          moving.importBlob({ ...blobInfo, key: 'mov.b/bad', sha256: sha256.replace(/./, 'x') }, body),
           'store_damaged',
         );
       }
@@ -192,10 +192,10 @@ export const movingCases: readonly Case[] = [
       const entries = await collect<ExportedEntry>(moving.exportEntries(LOG, 12), ({ seq }) => String(seq));
       same([...entries.values()].slice(0, 3), ENTRIES.slice(1));
       same(entries.get(String(last))?.id, 'own');
-      const kept = await collect<ExportedRecord>(moving.exportRecords(), ({ key }) => key);
-      same([...kept.keys()].sort(), [long, 'mov.own/r'].sort());
-      same(kept.get(long), { key: long, value: [1], revision: 9, expiresAt: clock.now() + 5 });
-      same(kept.get('mov.own/r')!.value, { a: null });
+      const exported = await collect<ExportedRecord>(moving.exportRecords(), ({ key }) => key);
+      same([...exported.keys()].sort(), [long, 'mov.own/r'].sort());
+      same(exported.get(long), { key: long, value: [1], revision: 9, expiresAt: clock.now() + 5 });
+      same(exported.get('mov.own/r')!.value, { a: null });
       const bodies = await collect<ExportedBlob>(moving.exportBlobs(), ({ key }) => key);
       same(
         [bodies.get(long)!.expiresAt, bodies.get('mov.own/b')!.size, bodies.size],
@@ -205,7 +205,7 @@ export const movingCases: readonly Case[] = [
         [...(await collect(moving.exportDocuments(), ({ key }) => key)).values()],
         [{ key: 'mov.own/d', text: 'some words 名前', fields: { f: 1 } }],
       );
-      const large = Math.max(last, ...[...kept.values()].map(({ revision }) => revision));
+      const large = Math.max(last, ...[...exported.values()].map(({ revision }) => revision));
       ok((await moving.highestNumber()) >= large, 'no number is above the highest');
     },
   },

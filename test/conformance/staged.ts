@@ -28,8 +28,8 @@ export const stagedCases: readonly Case[] = [
           'the record',
         );
         for (const key of [`stg.a/${size}`, `stg.a/${size}s`]) {
-          const got = await blobs.get(key);
-          sameBytes(await collect(got!.body), bytes, key);
+          const blob = await blobs.get(key);
+          sameBytes(await collect(blob!.body), bytes, key);
         }
         same((await records.get(`stg.a/${size}r`))?.value, { size });
       }
@@ -74,9 +74,9 @@ export const stagedCases: readonly Case[] = [
     name: 'staged: a staged body expires as announced, by a number or a function',
     async run({ blobs, records }, clock) {
       const ends = clock.now() + 5000;
-      const told = await blobs.stage('stg.ends/1', patterned(100, 1), { expiresAt: ends });
-      const asked = await blobs.stage('stg.ends/2', patterned(100, 1), { expiresAt: async () => ends });
-      await records.put('stg.ends/m', 1, { with: [told, asked] });
+      const first = await blobs.stage('stg.ends/1', patterned(100, 1), { expiresAt: ends });
+      const second = await blobs.stage('stg.ends/2', patterned(100, 1), { expiresAt: async () => ends });
+      await records.put('stg.ends/m', 1, { with: [first, second] });
       ok(await blobs.get('stg.ends/1'), 'the body');
       clock.advance(6000);
       same([await blobs.get('stg.ends/1'), await blobs.get('stg.ends/2')], [null, null]);
@@ -100,8 +100,8 @@ export const stagedCases: readonly Case[] = [
     name: 'records: a subscriber receives the entry that was written with a record',
     async run({ records, logs }) {
       const stopping = new AbortController();
-      const heard = logs.subscribe('chn.heard', { signal: stopping.signal })[Symbol.asyncIterator]();
-      const first = heard.next();
+      const subscription = logs.subscribe('chn.heard', { signal: stopping.signal })[Symbol.asyncIterator]();
+      const first = subscription.next();
       await records.put('stg.heard/m', 'there', { append: { stream: 'chn.heard', data: 1, id: 'a' } });
       same((await first).value?.data, 1);
       same((await records.get('stg.heard/m'))?.value, 'there');

@@ -53,7 +53,7 @@ export const subscriptionCases: readonly Case[] = [
       const each = 60;
       await appendAll(logs, 'sub.busy', range(30));
       const followers = [follow(logs, 'sub.busy')];
-      const taken = [followers[0]!.take(30 + writers * each)];
+      const batches = [followers[0]!.take(30 + writers * each)];
       await Promise.all(
         range(writers).map(async (writer) => {
           for (const i of range(each)) {
@@ -61,13 +61,13 @@ export const subscriptionCases: readonly Case[] = [
             if (i % 20 !== writer) continue;
             const follower = follow(logs, 'sub.busy');
             followers.push(follower);
-            taken.push(follower.take(30 + writers * each));
+            batches.push(follower.take(30 + writers * each));
           }
         }),
       );
       const all = await readAll(logs, 'sub.busy');
       same(all.length, 30 + writers * each);
-      for (const entries of await Promise.all(taken)) same(entries, all);
+      for (const entries of await Promise.all(batches)) same(entries, all);
       for (const writer of range(writers)) {
         const own = all.map((e) => e.data as number[]).filter((data) => data[0] === writer);
         same(
@@ -86,12 +86,12 @@ export const subscriptionCases: readonly Case[] = [
       await appendAll(logs, 'sub.slow', ['first']);
       same((await slow.take(1))[0]?.data, 'first');
       const fast = follow(logs, 'sub.slow');
-      const taken = fast.take(5001);
+      const pending = fast.take(5001);
       for (const block of range(50)) {
         await Promise.all(range(100).map((i) => logs.append('sub.slow', block * 100 + i)));
         if (block % 10 === 0) await slow.take(1);
       }
-      const all = await taken;
+      const all = await pending;
       ascending(all);
       same(new Set(all.map((e) => e.data)).size, 5001, 'none is doubled');
       same((await slow.take(4995)).at(-1), all.at(-1), 'the slow one ends up at the same entry');
@@ -115,9 +115,9 @@ export const subscriptionCases: readonly Case[] = [
     name: 'subscriptions: each of many subscribers of one stream receives everything',
     async run({ logs }) {
       const followers = range(100).map(() => follow(logs, 'sub.many'));
-      const taken = followers.map((f) => f.take(20));
+      const batches = followers.map((f) => f.take(20));
       const sequences = await appendAll(logs, 'sub.many', range(20));
-      for (const entries of await Promise.all(taken))
+      for (const entries of await Promise.all(batches))
         same(
           entries.map((e) => e.seq),
           sequences,

@@ -200,8 +200,8 @@ test('activity shows tasks from sending to result, and bridges as they start and
   await api.tasks.done(answer.id, { summary: 'did it' });
   await api.agents.leave('ann', 'one');
   await until(async () => (await api.activity.list()).activities.length >= 6);
-  const told = (await api.activity.list()).activities.filter(({ kind }) => kind !== 'pointer.pulled');
-  assert.deepEqual(kinds(told).reverse(), [
+  const activities = (await api.activity.list()).activities.filter(({ kind }) => kind !== 'pointer.pulled');
+  assert.deepEqual(kinds(activities).reverse(), [
     'agent.came',
     'task.sent',
     'task.claimed',
@@ -209,7 +209,9 @@ test('activity shows tasks from sending to result, and bridges as they start and
     'task.done',
     'agent.left',
   ]);
-  assert.ok(told.filter(({ kind }) => kind.startsWith('task.')).every(({ task }) => task === answer.id));
+  assert.ok(
+    activities.filter(({ kind }) => kind.startsWith('task.')).every(({ task }) => task === answer.id),
+  );
 });
 
 test('activities beyond the batch limit are counted as left out, and a slow store delays no caller', async () => {
@@ -234,9 +236,9 @@ test('activities beyond the batch limit are counted as left out, and a slow stor
   slow.resolve();
   await log.flush();
   const { entries } = await engine.logs.read('act.t');
-  const told = entries.map(({ data }) => data as unknown as { items: unknown[]; left_out?: number });
-  assert.ok(told.every(({ items }) => items.length <= ACTIVITY_BATCH));
-  const sum = told.reduce((all, { items, left_out = 0 }) => all + items.length + left_out, 0);
+  const batches = entries.map(({ data }) => data as unknown as { items: unknown[]; left_out?: number });
+  assert.ok(batches.every(({ items }) => items.length <= ACTIVITY_BATCH));
+  const sum = batches.reduce((all, { items, left_out = 0 }) => all + items.length + left_out, 0);
   assert.equal(sum, 10_000);
 });
 

@@ -31,10 +31,10 @@ test('a project is shown read-only and without the path of its folder', async (t
   assert.equal(projects.length, 1);
   assert.equal(projects[0]!.decisions, 1);
   assert.equal(projects[0]!.folder, basename(folder));
-  const shown = await api.projects.get(projects[0]!.id);
-  assert.equal(shown.decisions[0]!.title, 'Use SQLite');
-  assert.match(shown.brief, /SQLite/);
-  assert.ok(!JSON.stringify([projects, shown]).includes(folder));
+  const detail = await api.projects.get(projects[0]!.id);
+  assert.equal(detail.decisions[0]!.title, 'Use SQLite');
+  assert.match(detail.brief, /SQLite/);
+  assert.ok(!JSON.stringify([projects, detail]).includes(folder));
   assert.deepEqual(files(), before);
   await assert.rejects(api.projects.get('000000000000'), /Not found/);
   writeFileSync(join(folder, 'todos.json'), '{ not json');

@@ -42,7 +42,7 @@ test('the runbook has a section for each alert and a row for each 5xx code of a 
     assert.ok(runbook.includes(`\n### ${alert}\n`), alert);
     assert.equal(annotations.runbook_url, `docs/runbook.md#${alert.toLowerCase()}`);
   }
-  const named = new Set([...runbook.matchAll(/`([a-z_]+)`/g)].map(([, code]) => code));
+  const runbookCodes = new Set([...runbook.matchAll(/`([a-z_]+)`/g)].map(([, code]) => code));
   for (const code of [
     'internal',
     'store_damaged',
@@ -51,7 +51,7 @@ test('the runbook has a section for each alert and a row for each 5xx code of a 
     'store_full',
   ]) {
     assert.ok(code in ERRORS, code);
-    assert.ok(named.has(code), code);
+    assert.ok(runbookCodes.has(code), code);
   }
 });
 
@@ -115,12 +115,12 @@ const { panels } = dashboard.parse(JSON.parse(file('dashboard.json')));
 
 test('the panels of the dashboard do not overlap, and their ids differ', () => {
   assert.equal(new Set(panels.map(({ id }) => id)).size, panels.length);
-  const taken = new Set<string>();
+  const usedCells = new Set<string>();
   for (const { title, gridPos: at } of panels)
     for (let x = at.x; x < at.x + at.w; x++)
       for (let y = at.y; y < at.y + at.h; y++) {
-        assert.ok(x < 24 && !taken.has(`${x} ${y}`), title);
-        taken.add(`${x} ${y}`);
+        assert.ok(x < 24 && !usedCells.has(`${x} ${y}`), title);
+        usedCells.add(`${x} ${y}`);
       }
 });
 
@@ -137,7 +137,7 @@ test('every metric in the alerts and the dashboard is a metric of a relay on a c
   while (!text.includes('relay_cluster')) text = await metrics();
   const names = new Set([...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name!));
   // Prometheus adds `up`. `relay up` adds the metrics of its background check of payloads, which does not run here.
-  for (const known of ['up', 'relay_scrub_damaged']) names.add(known);
+  for (const name of ['up', 'relay_scrub_damaged']) names.add(name);
   const exprs = [
     ...rules.map(({ expr }) => expr),
     ...panels.flatMap((one) => ('targets' in one ? one.targets.map(({ expr }) => expr) : [])),

@@ -46,15 +46,15 @@ test('the two tables list exactly the environment variables that the sources rea
   );
   for (const { key, baseKey } of Object.values(PROVIDERS)) read.push(baseKey, ...(key ? [key] : []));
   const ofOptions = Object.values<Option>(OPTIONS).flatMap(({ env }) => env ?? []);
-  const told = VARIABLES.map(({ name }) => name);
-  const known = new Set([...told, ...ofOptions, ...NOT_OURS]);
+  const documented = VARIABLES.map(({ name }) => name);
+  const allowedNames = new Set([...documented, ...ofOptions, ...NOT_OURS]);
   assert.ok(read.length > 30, 'the sources were found');
   assert.deepEqual(
-    [...new Set(read)].filter((name) => !known.has(name)),
+    [...new Set(read)].filter((name) => !allowedNames.has(name)),
     [],
   );
   assert.deepEqual(
-    told.filter((name) => !read.includes(name)),
+    documented.filter((name) => !read.includes(name)),
     [],
   );
 });

@@ -28,10 +28,10 @@ describe('the commands and programs of a page work and print what the page says'
       const printed = printedBy(stdout);
       const [last] = [...printed.keys()].slice(-1);
       assert.equal(code, 0, `${page}:${last} ended with ${code}\n${printed.get(last ?? 0) ?? ''}\n${stderr}`);
-      for (const [line, said] of expected)
+      for (const [line, expectedText] of expected)
         assert.ok(
-          prints(session.here(said), printed.get(line) ?? ''),
-          `${page}:${line} says\n${said}\nbut it is\n${printed.get(line)}`,
+          prints(session.here(expectedText), printed.get(line) ?? ''),
+          `${page}:${line} says\n${expectedText}\nbut it is\n${printed.get(line)}`,
         );
       if (program === '') return;
       const ran = await session.program(program);
@@ -85,8 +85,8 @@ async function openSession() {
       ];
       const checked = await run(process.execPath, [tsc, ...strictly, 'page.mts'], { cwd: work, env });
       if (checked.code !== 0) return checked;
-      const asked = { ...env, CONTEXTRELAY_URL: `http://127.0.0.1:${port}` };
-      return run(process.execPath, ['page.mts'], { cwd: work, env: asked });
+      const pageEnv = { ...env, CONTEXTRELAY_URL: `http://127.0.0.1:${port}` };
+      return run(process.execPath, ['page.mts'], { cwd: work, env: pageEnv });
     },
     async [Symbol.asyncDispose]() {
       await run(join(bin, 'relay'), ['down', '--force'], { cwd: work, env });

@@ -12,7 +12,7 @@ import { temporaryHome } from '../cli/program.ts';
 
 const home = temporaryHome();
 after(() => home[Symbol.dispose]());
-const help = (...words: string[]) => runHere(['help', ...words], { home: home.home });
+const help = (...args: string[]) => runHere(['help', ...args], { home: home.home });
 
 describe('relay help', () => {
   test('lists the guides and prints each as it is in docs, without comments', async () => {
@@ -85,8 +85,8 @@ test('every command has a man page, with its options and examples', async () => 
   const folder = mkdtempSync(join(tmpdir(), 'relay-man-'));
   try {
     await writeManPages(folder);
-    const shown = Object.entries(ROOT.commands).filter(([, { hidden }]) => !hidden);
-    const expected = ['relay.1', ...shown.map(([name]) => `relay-${name}.1`)].sort();
+    const visible = Object.entries(ROOT.commands).filter(([, { hidden }]) => !hidden);
+    const expected = ['relay.1', ...visible.map(([name]) => `relay-${name}.1`)].sort();
     assert.deepEqual(readdirSync(folder).sort(), expected);
     const push = readFileSync(join(folder, 'relay-push.1'), 'utf8');
     assert.match(push, /\\fB\\-c, \\-\\-channel\\fR \\fINAME\\fR/);

@@ -27,15 +27,15 @@ export function pageScript(markdown: string): PageScript {
   const expected = new Map<number, string>();
   let skipped = false;
   let file: string | null = null;
-  for (const { 1: directive, 2: said = '', 3: kind, 4: text = '', index } of markdown.matchAll(PIECE)) {
+  for (const { 1: directive, 2: argument = '', 3: kind, 4: text = '', index } of markdown.matchAll(PIECE)) {
     const line = markdown.slice(0, index).split('\n').length;
     if (directive === 'not run') {
-      if (!/\w{3}/.test(said)) throw new Error(`line ${line}: it does not say why it is not run`);
+      if (!/\w{3}/.test(argument)) throw new Error(`line ${line}: it does not say why it is not run`);
       skipped = true;
       continue;
     }
-    if (directive === 'file') file = said;
-    else if (directive === 'run') script.push(printMark(line), said);
+    if (directive === 'file') file = argument;
+    else if (directive === 'run') script.push(printMark(line), argument);
     else if (skipped) skipped = false;
     else if (file !== null) {
       script.push(printMark(line), `cat > ${file} <<'END OF FILE'\n${text}END OF FILE`);

@@ -35,12 +35,12 @@ for (const [engine, open] of [
       it('are written, read, overwritten and deleted', async () => {
         await using relay = await start();
         const { files } = relay;
-        const made = await files.put('notes', 'a/b c.md', {
+        const file = await files.put('notes', 'a/b c.md', {
           body: bytes('# one\ntwo\n'),
           content_type: 'text/markdown',
           metadata: { author: 'Zoë' },
         });
-        const { etag, sha256, created_at, modified_at, ...rest } = made;
+        const { etag, sha256, created_at, modified_at, ...rest } = file;
         assert.deepEqual(rest, {
           space: 'notes',
           path: 'a/b c.md',
@@ -55,17 +55,17 @@ for (const [engine, open] of [
         assert.equal(etag, `v1-${sha256.slice(0, 16)}`);
         assert.equal(created_at, modified_at);
         const found = await files.get('notes', 'a/b c.md');
-        assert.deepEqual(found.file, made);
-        assert.deepEqual(await files.info('notes', 'a/b c.md'), made);
+        assert.deepEqual(found.file, file);
+        assert.deepEqual(await files.info('notes', 'a/b c.md'), file);
         assert.equal(await textOf(Promise.resolve(found)), '# one\ntwo\n');
         assert.equal(await textOf(files.get('notes', 'a/b c.md', { range: { start: 2, end: 5 } })), 'one');
         const next = await files.put('notes', 'a/b c.md', { body: new Blob(['later']).stream() });
         assert.equal(next.version, 2);
-        assert.equal(next.created_at, made.created_at);
+        assert.equal(next.created_at, file.created_at);
         assert.deepEqual([next.content_type, next.metadata], [null, {}]);
         assert.equal(await textOf(files.get('notes', 'a/b c.md')), 'later');
         assert.equal(await textOf(files.get('notes', 'a/b c.md', { version: 1 })), '# one\ntwo\n');
-        assert.deepEqual(await files.log('notes', 'a/b c.md'), [next, made]);
+        assert.deepEqual(await files.log('notes', 'a/b c.md'), [next, file]);
         assert.deepEqual((await files.spaces()).spaces, [{ space: 'notes' }]);
         await files.delete('notes', 'a/b c.md');
         for (const call of [

@@ -7,14 +7,14 @@ test('the SDK reads and writes files of a space', async () => {
   await using relay = await startRelay();
   const client = new ContextRelay({ baseUrl: relay.url });
   const notes = client.files.space('notes');
-  const made = await notes.put('a/plan.json', JSON.stringify({ steps: ['one'] }), {
+  const file = await notes.put('a/plan.json', JSON.stringify({ steps: ['one'] }), {
     metadata: { by: 'ada' },
   });
-  assert.equal(made.version, 1);
+  assert.equal(file.version, 1);
   await assert.rejects(notes.put('a/plan.json', '{}', { ifAbsent: true }), { code: 'file_changed' });
   assert.deepEqual(await notes.json('a/plan.json'), { steps: ['one'] });
   const next = await notes.put('a/plan.json', new Blob(['{"steps":[]}'], { type: 'application/json' }), {
-    ifMatch: made.version,
+    ifMatch: file.version,
     ttl: 60,
   });
   assert.equal(next.content_type, 'application/json');

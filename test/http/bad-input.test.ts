@@ -210,13 +210,13 @@ test('raw requests that are not HTTP, or have no host, are refused and the serve
   const { port } = new URL(relay.url);
   const say = (text: string) =>
     new Promise<string>((resolve) => {
-      let heard = '';
+      let response = '';
       const socket = connect(Number(port), '127.0.0.1', () => socket.end(text));
       socket.on('data', (chunk) => {
-        heard += chunk;
+        response += chunk;
       });
-      socket.on('close', () => resolve(heard));
-      socket.on('error', () => resolve(heard));
+      socket.on('close', () => resolve(response));
+      socket.on('error', () => resolve(response));
     });
   assert.match(await say('nonsense\r\n\r\n'), /^HTTP\/1.1 400/);
   assert.match(await say('GET /health HTTP/1.1\r\n\r\n'), /^HTTP\/1.1 400/);

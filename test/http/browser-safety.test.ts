@@ -39,14 +39,14 @@ test('a foreign page is refused, a page of the relay is not', async () => {
 test('every response forbids browsers to run it, frame it or send its URL as referrer, including streams and other protocols', async () => {
   const json = { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' };
   const list = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' });
-  const asked: [string, RequestInit?][] = [
+  const requests: [string, RequestInit?][] = [
     ['/channels/c/events'],
     ['/mcp', { method: 'POST', headers: json, body: list }],
     ['/.well-known/agent-card.json'],
     ['/a2a', { method: 'POST', headers: json, body: '{}' }],
     ['/nowhere'],
   ];
-  for (const [path, init] of asked) {
+  for (const [path, init] of requests) {
     const left = new AbortController();
     const { headers } = await fetch(relay.url + path, { ...init, signal: left.signal });
     left.abort();

@@ -86,7 +86,7 @@ test('a link from another site opens the dashboard, but the site can neither fra
   // Use node:http, because `fetch` does not allow setting these headers.
   const status = (path: string, headers: Record<string, string>) =>
     new Promise<number>((done, fail) => {
-      const asked = request(
+      const clientRequest = request(
         relay.url + path,
         { headers: { 'Sec-Fetch-Site': 'cross-site', ...headers } },
         (answer) => {
@@ -94,8 +94,8 @@ test('a link from another site opens the dashboard, but the site can neither fra
           done(answer.statusCode!);
         },
       );
-      asked.once('error', fail);
-      asked.end();
+      clientRequest.once('error', fail);
+      clientRequest.end();
     });
   const visit = { 'Sec-Fetch-Mode': 'navigate', 'Sec-Fetch-Dest': 'document' };
   assert.equal(await status('/ui/share/x', visit), 200);

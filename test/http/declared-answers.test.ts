@@ -23,17 +23,18 @@ test('every answer is declared in the OpenAPI document: status, content type and
   });
   const send = (method: string, path: string, body?: unknown, headers = {}) =>
     relay.ask(method, path, { key, body, headers });
-  const made = async (path: string, body: unknown) => (await send('POST', path, body)).json;
-  const json = (await made('/push', { data: '{"a":[1,2]}', metadata: { a: 1 } })).id;
-  const bytes = (await made('/push', new Uint8Array([255, 0]))).id;
-  const task = (await made('/push', { data: 'do it', channel: 'agent-tasks', metadata: { type: 'task' } }))
-    .id;
-  const { thread_id } = await made('/threads', { name: 't' });
-  const { ref } = await made(`/threads/${thread_id}/artifacts`, { content: '{"a":1}' });
+  const postJson = async (path: string, body: unknown) => (await send('POST', path, body)).json;
+  const json = (await postJson('/push', { data: '{"a":[1,2]}', metadata: { a: 1 } })).id;
+  const bytes = (await postJson('/push', new Uint8Array([255, 0]))).id;
+  const task = (
+    await postJson('/push', { data: 'do it', channel: 'agent-tasks', metadata: { type: 'task' } })
+  ).id;
+  const { thread_id } = await postJson('/threads', { name: 't' });
+  const { ref } = await postJson(`/threads/${thread_id}/artifacts`, { content: '{"a":1}' });
   const thread = `/threads/${thread_id}`;
   const patch = (...ops: object[]) => ['POST', `${thread}/state/patch`, ops] as const;
   const range = { Range: 'bytes=0-1' };
-  const asked: [string, number, readonly [string, string, unknown?, object?]][] = [
+  const cases: [string, number, readonly [string, string, unknown?, object?]][] = [
     ['pointers.pull', 200, ['GET', `/pull/${json}`]],
     ['pointers.pull', 200, ['GET', `/pull/${json}?raw=1`]],
     ['pointers.pull', 200, ['GET', `/pull/${bytes}?raw=1`]],
@@ -77,7 +78,7 @@ test('every answer is declared in the OpenAPI document: status, content type and
     ['pointers.push', 400, ['POST', '/push?count=AAA', { data: 'a' }]],
     ['usage.get', 400, ['GET', '/usage?format=AAA']],
   ];
-  for (const [name, status, request] of asked) {
+  for (const [name, status, request] of cases) {
     const answer = await send(...request);
     const where = `${request[0]} ${request[1]}: ${answer.text.slice(0, 200)}`;
     assert.equal(answer.status, status, where);

@@ -23,16 +23,16 @@ interface Answer {
 function ask(method: string, path: string, body?: unknown, headers: object = {}): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const sent = { method, headers: { 'Content-Type': 'application/json', ...headers } };
-    const asked = request(`${relay.url}${path}`, sent, async (response) => {
-      const said = await text(response);
-      let json: Wire = said;
+    const clientRequest = request(`${relay.url}${path}`, sent, async (response) => {
+      const answerText = await text(response);
+      let json: Wire = answerText;
       try {
-        json = JSON.parse(said);
+        json = JSON.parse(answerText);
       } catch {}
       resolve({ status: response.statusCode!, json, headers: response.headers });
     });
-    asked.on('error', reject);
-    asked.end(body === undefined ? undefined : JSON.stringify(body));
+    clientRequest.on('error', reject);
+    clientRequest.end(body === undefined ? undefined : JSON.stringify(body));
   });
 }
 
@@ -69,13 +69,13 @@ test('a patch without headers makes the next version, and the state shows it', a
 test('an artifact is stored, described and listed, with the path of its file below the home', async () => {
   const thread = await newThread();
   const fields = { name: 'notes.md', type: 'markdown', mime: 'text/markdown' };
-  const made = await put(thread, '# Notes\n', fields);
-  assert.equal(made.status, 201);
-  const { ref } = made.json;
+  const putResponse = await put(thread, '# Notes\n', fields);
+  assert.equal(putResponse.status, 201);
+  const { ref } = putResponse.json;
   const path = `threads/${thread}/artifacts/${ref}.md`;
-  assert.equal(made.json.path, path);
-  const got = await ask('GET', `/threads/${thread}/artifacts/${ref}`);
-  assert.deepEqual([got.status, got.json.ref, got.json.path], [200, ref, path]);
+  assert.equal(putResponse.json.path, path);
+  const getResponse = await ask('GET', `/threads/${thread}/artifacts/${ref}`);
+  assert.deepEqual([getResponse.status, getResponse.json.ref, getResponse.json.path], [200, ref, path]);
   const { artifacts } = (await ask('GET', `/threads/${thread}/artifacts`)).json;
   assert.deepEqual(
     artifacts.map((one: Wire) => [one.ref, one.path]),
@@ -87,9 +87,12 @@ test('an artifact is stored, described and listed, with the path of its file bel
 
 test('an unknown type is kept, and its content decides whether it is text or binary', async () => {
   const thread = await newThread();
-  const made = await put(thread, 'a,b\n', { name: '', type: 'csv', mime: 'text/csv' });
-  assert.deepEqual([made.status, made.json.type, made.json.preview.text], [201, 'csv', 'a,b\n']);
-  const raw = await ask('GET', `/threads/${thread}/artifacts/${made.json.ref}?raw=1`);
+  const putResponse = await put(thread, 'a,b\n', { name: '', type: 'csv', mime: 'text/csv' });
+  assert.deepEqual(
+    [putResponse.status, putResponse.json.type, putResponse.json.preview.text],
+    [201, 'csv', 'a,b\n'],
+  );
+  const raw = await ask('GET', `/threads/${thread}/artifacts/${putResponse.json.ref}?raw=1`);
   assert.equal(raw.headers['content-type'], 'text/plain; charset=utf-8');
   assert.equal(raw.headers['relay-artifact-type'], 'csv');
   const pdf = await put(thread, '%PDF-1.7', { name: 'x', type: 'paper', mime: 'application/pdf' });
@@ -194,7 +197,7 @@ test('the health says ok', async () => {
 
 test('a method that a known path does not allow is 405, and Allow names the allowed ones', async () => {
   const thread = await newThread();
-  const asked: [string, string, string][] = [
+  const cases: [string, string, string][] = [
     ['DELETE', '/threads', 'GET, HEAD, POST'],
     ['PUT', `/threads/${thread}`, 'DELETE, GET, HEAD'],
     ['POST', `/threads/${thread}/state`, 'GET, HEAD'],
@@ -210,7 +213,7 @@ test('a method that a known path does not allow is 405, and Allow names the allo
     ['OPTIONS', '/push', 'POST'],
     ['HEAD', '/push', 'POST'],
   ];
-  for (const [method, path, allowed] of asked) {
+  for (const [method, path, allowed] of cases) {
     const { status, json, headers } = await ask(method, path);
     assert.deepEqual([method, path, status, headers.allow], [method, path, 405, allowed]);
     if (method !== 'HEAD') assert.equal(json.code, 'method_not_allowed');

@@ -68,14 +68,14 @@ test('concurrent pushes get distinct handles that each resolve to their pointer'
   const relay = server.core.relay(LOCAL_CALLER, server.url);
   const rounds = await Promise.all(
     Array.from({ length: 16 }, async () => {
-      const made = [];
-      for (let i = 0; i < 5; i++) made.push(await relay.pointers.push({ body: new Uint8Array(1) }));
-      return made;
+      const pointers = [];
+      for (let i = 0; i < 5; i++) pointers.push(await relay.pointers.push({ body: new Uint8Array(1) }));
+      return pointers;
     }),
   );
-  const made = rounds.flat();
-  assert.equal(new Set(made.map(({ handle }) => handle)).size, made.length);
-  for (const { handle, id } of made) assert.equal((await relay.pointers.peek(handle!)).id, id);
+  const allPointers = rounds.flat();
+  assert.equal(new Set(allPointers.map(({ handle }) => handle)).size, allPointers.length);
+  for (const { handle, id } of allPointers) assert.equal((await relay.pointers.peek(handle!)).id, id);
 });
 
 test('a retry of a push answers with the handle of the first push', async () => {
@@ -116,9 +116,9 @@ test('a handle grants no access: resolving it requires the right to list the poi
   const [pushed, on] = [await push(), await push('build.log')];
   const key = async (input: { scopes?: Scope[]; tenant?: string; channel_prefix?: string }) =>
     relay.key(input);
-  const statuses = async (handle: string, given?: Awaited<ReturnType<typeof key>>) => {
-    const asked = ['/pull/', '/peek/'].map((path) => relay.ask('GET', path + handle, { key: given }));
-    return (await Promise.all(asked)).map(({ status }) => status);
+  const statuses = async (handle: string, apiKey?: Awaited<ReturnType<typeof key>>) => {
+    const responses = ['/pull/', '/peek/'].map((path) => relay.ask('GET', path + handle, { key: apiKey }));
+    return (await Promise.all(responses)).map(({ status }) => status);
   };
   assert.deepEqual(await statuses(pushed.handle, owner), [200, 200]);
   assert.deepEqual(await statuses(pushed.id), [200, 200], 'the link is a capability');

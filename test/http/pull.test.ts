@@ -83,8 +83,8 @@ test('a range outside the payload answers 416 with the size', async () => {
 test('If-None-Match answers 304, and If-Range with another ETag returns the whole payload', async () => {
   const { answer } = await pushRaw(relay, '0123456789');
   const etag = (await fetch(`${answer.url}?raw=1`)).headers.get('etag')!;
-  const known = await fetch(`${answer.url}?raw=1`, { headers: { 'If-None-Match': `"x", W/${etag}` } });
-  assert.equal(known.status, 304);
+  const response = await fetch(`${answer.url}?raw=1`, { headers: { 'If-None-Match': `"x", W/${etag}` } });
+  assert.equal(response.status, 304);
   const changed = await fetch(`${answer.url}?raw=1`, {
     headers: { 'If-Range': '"other"', Range: 'bytes=0-1' },
   });
@@ -158,9 +158,9 @@ test('max_pulls counts pulls and parts, and nothing else', async () => {
   assert.equal((await fetch(`${answer.url}?cost=1`)).status, 200);
   assert.equal(await (await fetch(`${answer.url}?lines=2`)).text(), 'two');
   assert.equal((await fetch(answer.url)).status, 200);
-  const gone = await fetch(answer.url);
-  assert.equal(gone.status, 404);
-  assert.equal(((await gone.json()) as Failure).code, 'not_found');
+  const response = await fetch(answer.url);
+  assert.equal(response.status, 404);
+  assert.equal(((await response.json()) as Failure).code, 'not_found');
 });
 
 test('of many pulls at once exactly max_pulls succeed', async () => {

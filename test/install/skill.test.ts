@@ -50,10 +50,10 @@ test('every file that the skill links to exists, and so does every command that 
   );
   const { ROOT } = await import('../../src/interfaces/cli/commands.ts');
   for (const file of files) {
-    const words = readFileSync(join(file.parentPath, file.name), 'utf8');
-    for (const [, link] of words.matchAll(/\]\(([^)#]+)\)/g))
+    const content = readFileSync(join(file.parentPath, file.name), 'utf8');
+    for (const [, link] of content.matchAll(/\]\(([^)#]+)\)/g))
       assert.ok(existsSync(join(file.parentPath, link!)), link!);
-    for (const [, path] of words.matchAll(/`relay ((?:[a-z]+ ?)+)/g)) {
+    for (const [, path] of content.matchAll(/`relay ((?:[a-z]+ ?)+)/g)) {
       let node: Node = ROOT;
       for (const word of path!.trim().split(' ')) {
         if (!('commands' in node)) break;
@@ -83,7 +83,7 @@ test('the script writes files that the commands accept, and overwrites existing 
   );
   assert.equal(folder.read('decisions.md'), 'mine\n');
   assert.match(folder.read('PROJECT.md'), /^# tea\n\n## One-Line Description\nSells tea\n/);
-  const made = Object.fromEntries(
+  const files = Object.fromEntries(
     ['PROJECT.md', 'state.json', 'todos.json'].map((name) => [name, folder.read(name)]),
   );
   assert.equal(run('--force', folder.path).status, 0);
@@ -97,10 +97,10 @@ test('the script writes files that the commands accept, and overwrites existing 
     markdown.split('\n').filter((line) => line.startsWith('#') || line.startsWith('- '));
   await folder.relay(['project', 'init', '--force']);
   assert.deepEqual(
-    shape(made['PROJECT.md']!).map((line) => line.split(':')[0]),
+    shape(files['PROJECT.md']!).map((line) => line.split(':')[0]),
     shape(folder.read('PROJECT.md')).map((line) => line.split(':')[0]),
   );
-  assert.deepEqual(Object.keys(JSON.parse(made['state.json']!)), Object.keys(folder.json('state.json')));
-  assert.deepEqual(Object.keys(JSON.parse(made['todos.json']!)), Object.keys(folder.json('todos.json')));
+  assert.deepEqual(Object.keys(JSON.parse(files['state.json']!)), Object.keys(folder.json('state.json')));
+  assert.deepEqual(Object.keys(JSON.parse(files['todos.json']!)), Object.keys(folder.json('todos.json')));
   assert.equal(run('nowhere').status, 1);
 });

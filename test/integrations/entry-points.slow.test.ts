@@ -69,8 +69,8 @@ describe('in an empty project with only its peer dependencies', () => {
     test(`contextrelay/${name} can be imported, has types, and loads no other peer`, async () => {
       using _linked = link(modules, peers);
       const options = { cwd: installation.folder, env: outsideEnv() };
-      const said = await must(process.execPath, ['loaded.mjs', `contextrelay/${name}`], options);
-      const { names, loaded } = JSON.parse(said) as { names: string[]; loaded: string[] };
+      const output = await must(process.execPath, ['loaded.mjs', `contextrelay/${name}`], options);
+      const { names, loaded } = JSON.parse(output) as { names: string[]; loaded: string[] };
       assert.deepEqual(names.sort(), PINNED[`./${name}`].values);
       assert.deepEqual(
         Object.keys(peerDependencies).filter((peer) => loaded.includes(peer) && !mayLoad(name).has(peer)),

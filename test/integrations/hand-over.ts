@@ -30,13 +30,13 @@ export async function assertHandOver(page: string, promptWith: PromptWith): Prom
   const table = readFileSync(resolve(import.meta.dirname, '../../docs/integrations/README.md'), 'utf8');
   const row = new RegExp(`^\\| \\[[^|]*\\]\\(${page}\\.md\\).*$`, 'm').exec(table)?.[0];
   assert.ok(row, `${page} is not in the table`);
-  const said = row
+  const figures = row
     .split('|')
     .at(-2)!
     .split('→')
     .map((cell) => Number(cell.replaceAll(' ', '')));
-  const near = [pasted, passed].every((is, at) => Math.abs(said[at]! - is) <= is / 10);
-  assert.ok(near, `the page says ${said.join(' and ')}, but it is ${pasted} and ${passed}`);
+  const near = [pasted, passed].every((is, at) => Math.abs(figures[at]! - is) <= is / 10);
+  assert.ok(near, `the page says ${figures.join(' and ')}, but it is ${pasted} and ${passed}`);
 }
 
 /** Returns all strings in a JSON value, so that the JSON syntax of a prompt is not counted. */

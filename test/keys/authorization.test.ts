@@ -135,8 +135,8 @@ test('HTTP: a push cannot settle a task, announce anything or take over a bridge
   const task = await relay.ask('GET', `/tasks/${foreign.id}`, { key: free });
   assert.equal(task.json.result, null);
   assert.ok(!JSON.stringify(task.json.receipts).includes('forged'));
-  const told = { data: 'x', channel: 'mine.t', metadata: { done_channel: 'secret' } };
-  assert.equal(await statusOf('POST', '/push', key, told), 403);
+  const body = { data: 'x', channel: 'mine.t', metadata: { done_channel: 'secret' } };
+  assert.equal(await statusOf('POST', '/push', key, body), 403);
   assert.equal(await statusOf('POST', '/agents/spy', key, bridge('mine.t')), 403, 'it is somebody else’s');
   const elsewhere = { ...bridge('mine.t'), done_channel: 'secret' };
   assert.equal(await statusOf('POST', '/agents/other', key, elsewhere), 403);

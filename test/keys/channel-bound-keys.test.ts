@@ -294,13 +294,13 @@ test('HTTP: lists and reports show no foreign data to a channel-bound key', asyn
     for (const request of decision.hides) {
       const { status, text } = await ask(request);
       assert.equal(status, 200, `${verb}: ${text}`);
-      const asked = JSON.stringify(request);
-      const told = marks.filter((mark) => text.includes(mark) && !asked.includes(mark));
-      assert.deepEqual(told, [], `${verb} tells of them`);
+      const requestText = JSON.stringify(request);
+      const leakedMarks = marks.filter((mark) => text.includes(mark) && !requestText.includes(mark));
+      assert.deepEqual(leakedMarks, [], `${verb} tells of them`);
     }
   }
-  const kept = await ask(['GET', `/files/${foreign.file}`], free);
-  assert.deepEqual([kept.status, kept.text], [200, 'text'], 'and the file is as it was');
+  const response = await ask(['GET', `/files/${foreign.file}`], free);
+  assert.deepEqual([response.status, response.text], [200, 'text'], 'and the file is as it was');
 });
 
 test('MCP: a channel-bound key is refused foreign pointers and threads', async () => {
@@ -324,16 +324,16 @@ test('MCP: a channel-bound key is refused foreign pointers and threads', async (
 
 test('the successor of a rotated key can access what that key created, another key with the same prefix cannot', async () => {
   const old = await createKey({ name: 'old', channel_prefix: 'mine.' });
-  const made = await createThings(old, 'mine.old');
+  const oldThings = await createThings(old, 'mine.old');
   const { json: next } = await ask(['POST', `/keys/${old.id}/rotate`, {}]);
   for (const [key, status] of [
     [next, 200],
     [bound, 404],
   ] as const) {
-    assert.equal((await ask(['GET', `/pull/${made.pointer}`], key)).status, 200, 'on their channels');
-    assert.equal((await ask(['GET', `/pull/${made.loose}`], key)).status, status);
-    assert.equal((await ask(['GET', `/threads/${made.thread}`], key)).status, status);
-    assert.equal((await ask(['GET', `/files/${made.file}`], key)).status, status);
+    assert.equal((await ask(['GET', `/pull/${oldThings.pointer}`], key)).status, 200, 'on their channels');
+    assert.equal((await ask(['GET', `/pull/${oldThings.loose}`], key)).status, status);
+    assert.equal((await ask(['GET', `/threads/${oldThings.thread}`], key)).status, status);
+    assert.equal((await ask(['GET', `/files/${oldThings.file}`], key)).status, status);
   }
 });
 

@@ -71,14 +71,14 @@ export function upgradeStatus(base: string, path: string, key: CreatedKey | null
       'Sec-WebSocket-Key': 'dGhlIHNhbXBsZSBub25jZQ==',
       ...(key ? { Authorization: `Bearer ${key.key}` } : {}),
     };
-    const asked = request(base + path, { headers }, (response) => {
+    const clientRequest = request(base + path, { headers }, (response) => {
       response.destroy();
       resolve(response.statusCode!);
     });
-    asked.on('upgrade', (_response, socket) => {
+    clientRequest.on('upgrade', (_response, socket) => {
       socket.destroy();
       resolve(101);
     });
-    asked.on('error', reject).end();
+    clientRequest.on('error', reject).end();
   });
 }

@@ -15,22 +15,22 @@ async function workAs(url: string, o: ContextRelayOptions) {
   const client = new ContextRelay({ baseUrl: url, ...o });
   await client.publish('jobs', 'hello');
   const pointer = await client.push('work', { channel: 'jobs' });
-  const taken = [];
+  const messages = [];
   let lease: unknown;
   let members: unknown;
   for await (const message of client.channels.subscribe('jobs', { group: 'workers' })) {
-    taken.push(message);
+    messages.push(message);
     const find = async () => (await client.channels.inspect('jobs')).groups[0]!;
     lease = (await find()).leases[0];
     members = (await find()).members[0];
     await client.channels.ack('jobs', 'workers', { seq: message.seq, token: message.token! });
-    if (taken.length === 2) break;
+    if (messages.length === 2) break;
   }
   await client.pull(pointer);
   const stages = async () => (await client.receipts(pointer)).receipts;
   await until(async () => (await stages()).length >= 3);
   const receipts = await stages();
-  const senders = taken.map(({ from, agent }) => ({ from, agent }));
+  const senders = messages.map(({ from, agent }) => ({ from, agent }));
   const { from, agent } = await client.inspect(pointer);
   return { senders, pointer: { from, agent }, lease, members, receipts };
 }

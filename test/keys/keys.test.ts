@@ -9,20 +9,20 @@ const DAY_MS = 24 * 3600 * 1000;
 
 test('a key is shown once and stored as its hash', async () => {
   await using relay = await startGuarded();
-  const made = await relay.ask('POST', '/keys', {
+  const response = await relay.ask('POST', '/keys', {
     key: await relay.key({ scopes: ['admin'] }),
     body: { name: 'laptop' },
   });
-  assert.equal(made.status, 201);
-  assert.match(made.json.key, /^cr_live_[0-9A-Za-z]{40}$/);
-  assert.deepEqual(made.json.scopes, ['push', 'pull', 'subscribe', 'threads', 'files', 'tasks']);
+  assert.equal(response.status, 201);
+  assert.match(response.json.key, /^cr_live_[0-9A-Za-z]{40}$/);
+  assert.deepEqual(response.json.scopes, ['push', 'pull', 'subscribe', 'threads', 'files', 'tasks']);
   const everything = JSON.stringify([
     (await relay.engine.records.list('ten.acme/')).items,
     (await relay.core.keys.list(LOCAL_CALLER, { tenant: 'acme', all: true })).map((key) => key),
   ]);
-  assert.ok(everything.includes(made.json.id));
-  assert.ok(!everything.includes(made.json.key));
-  assert.ok(!everything.includes(made.json.key.slice('cr_live_'.length)));
+  assert.ok(everything.includes(response.json.id));
+  assert.ok(!everything.includes(response.json.key));
+  assert.ok(!everything.includes(response.json.key.slice('cr_live_'.length)));
 });
 
 test('a key works until it is revoked', async () => {
@@ -102,8 +102,8 @@ test('the last use of a key survives a restart', async () => {
 test('a plan limits the number of keys, also if many are created at once', async () => {
   await using relay = await startGuarded();
   const results = await Promise.allSettled(Array.from({ length: 10 }, () => relay.key()));
-  const made = results.filter((result) => result.status === 'fulfilled').length;
-  assert.ok(made <= 2, `${made} keys`);
+  const createdCount = results.filter((result) => result.status === 'fulfilled').length;
+  assert.ok(createdCount <= 2, `${createdCount} keys`);
   for (const result of results) {
     if (result.status === 'rejected') assert.equal(result.reason.code, 'too_many_keys');
   }
@@ -126,15 +126,15 @@ test('an admin manages its own tenant, an admin of the relay all tenants', async
     (await relay.ask('POST', '/keys', { key: acme, body: { name: 'x', plan: 'team' } })).status,
     403,
   );
-  const made = await relay.ask('POST', '/keys', { key: operator, body: { ...forOther, plan: 'pro' } });
-  assert.deepEqual([made.status, made.json.tenant, made.json.plan], [201, 'umbrella', 'pro']);
-  assert.equal((await relay.ask('DELETE', `/keys/${made.json.id}`, { key: acme })).status, 404);
+  const response = await relay.ask('POST', '/keys', { key: operator, body: { ...forOther, plan: 'pro' } });
+  assert.deepEqual([response.status, response.json.tenant, response.json.plan], [201, 'umbrella', 'pro']);
+  assert.equal((await relay.ask('DELETE', `/keys/${response.json.id}`, { key: acme })).status, 404);
   assert.equal(
-    (await relay.ask('DELETE', `/keys/${made.json.id}?tenant=umbrella`, { key: acme })).status,
+    (await relay.ask('DELETE', `/keys/${response.json.id}?tenant=umbrella`, { key: acme })).status,
     403,
   );
   assert.equal(
-    (await relay.ask('DELETE', `/keys/${made.json.id}?tenant=umbrella`, { key: operator })).status,
+    (await relay.ask('DELETE', `/keys/${response.json.id}?tenant=umbrella`, { key: operator })).status,
     200,
   );
 });
@@ -143,13 +143,13 @@ test('an admin bound to a channel prefix cannot create a key beyond it', async (
   await using relay = await startGuarded({ core: { defaultPlan: 'team' } });
   const bound = await relay.key({ scopes: ['admin'], channel_prefix: 'builds.' });
   const wide = await relay.key({ name: 'wide' });
-  const made = async (channel_prefix?: string) =>
+  const statusFor = async (channel_prefix?: string) =>
     (await relay.ask('POST', '/keys', { key: bound, body: { name: 'x', channel_prefix } })).status;
   assert.deepEqual(
-    [await made(), await made(''), await made('build'), await made('tests.')],
+    [await statusFor(), await statusFor(''), await statusFor('build'), await statusFor('tests.')],
     Array(4).fill(403),
   );
-  assert.deepEqual([await made('builds.'), await made('builds.linux.')], [201, 201]);
+  assert.deepEqual([await statusFor('builds.'), await statusFor('builds.linux.')], [201, 201]);
   const rotated = await relay.ask('POST', `/keys/${wide.id}/rotate`, { key: bound, body: {} });
   assert.deepEqual([rotated.status, rotated.json.code], [404, 'not_found']);
   assert.equal((await relay.ask('POST', '/push', { key: wide, body: 'x' })).status, 200);

@@ -10,12 +10,12 @@ test('a key has one successor, however often and fast it is rotated', async () =
   const key = await relay.key();
   const rotate = () => relay.core.keys.rotate(LOCAL_CALLER, key.id, { ...acme, grace: 60 });
   const results = await Promise.allSettled(Array.from({ length: 8 }, rotate));
-  const made = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
-  assert.equal(made.length, 1);
+  const newKeys = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
+  assert.equal(newKeys.length, 1);
   await assert.rejects(rotate(), { code: 'conflict', status: 409 });
   const listed = (await relay.core.keys.list(LOCAL_CALLER, acme)).map(({ id }) => id);
-  assert.deepEqual(listed.sort(), [key.id, made[0]!.id].sort());
-  assert.equal((await relay.ask('POST', '/push', { key: made[0], body: 'x' })).status, 200);
+  assert.deepEqual(listed.sort(), [key.id, newKeys[0]!.id].sort());
+  assert.equal((await relay.ask('POST', '/push', { key: newKeys[0], body: 'x' })).status, 200);
 });
 
 test('repeated rotation does not leave a chain of valid keys', async () => {

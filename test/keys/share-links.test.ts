@@ -43,14 +43,14 @@ test('HTTP: a share link can only read its thread, and only its pulls are record
   };
   const thread = async () => (await relay.ask('POST', '/threads', { key: free, body: {} })).json.thread_id;
   const [own, other] = [await thread(), await thread()];
-  const put = { name: 'a.txt', type: 'text', mime: 'text/plain', content: 'x' };
+  const upload = { name: 'a.txt', type: 'text', mime: 'text/plain', content: 'x' };
   const artifact = async (id: string) =>
-    (await relay.ask('POST', `/threads/${id}/artifacts`, { key: free, body: put })).json.ref;
+    (await relay.ask('POST', `/threads/${id}/artifacts`, { key: free, body: upload })).json.ref;
   const [ref, foreignRef] = [await artifact(own), await artifact(other)];
   const began = { type: 'pipeline.started', payload: { pipeline: 'p' } };
   await relay.ask('POST', `/threads/${own}/events`, { key: free, body: began });
-  const made = await relay.ask('POST', '/shares', { key: free, body: { thread_id: own } });
-  const link = { key: made.json.token } as CreatedKey;
+  const response = await relay.ask('POST', '/shares', { key: free, body: { thread_id: own } });
+  const link = { key: response.json.token } as CreatedKey;
   const stats = () => relay.ask('GET', `/threads/${own}/stats`, { key: free });
   const events = async () => (await relay.ask('GET', `/threads/${own}/events`, { key: free })).json.events;
   const before = (await stats()).json;
@@ -87,7 +87,7 @@ test('HTTP: a share link can only read its thread, and only its pulls are record
   assert.equal(await statusOf('POST', '/mcp', link, { jsonrpc: '2.0', id: 1, method: 'tools/list' }), 403);
   const rpc = { jsonrpc: '2.0', id: 1, method: 'ListTasks', params: {} };
   assert.equal(await statusOf('POST', '/a2a/relay', link, rpc), 403);
-  assert.equal(await statusOf('DELETE', `/shares/${made.json.id}`, free), 204);
+  assert.equal(await statusOf('DELETE', `/shares/${response.json.id}`, free), 204);
   assert.equal(await statusOf('GET', `/threads/${own}`, link), 401);
 });
 
@@ -152,15 +152,15 @@ test('an old share link without a key keeps its own expiry, and the list marks i
   await using relay = await startGuarded({ core: { defaultPlan: 'team' } });
   const key = await relay.key({});
   const thread = (await relay.ask('POST', '/threads', { key, body: {} })).json.thread_id;
-  const made = (await relay.ask('POST', '/shares', { key, body: { thread_id: thread } })).json;
+  const share = (await relay.ask('POST', '/shares', { key, body: { thread_id: thread } })).json;
   const { records } = relay.engine;
-  const listed = (await records.get(`ten.acme/shares/${made.id}`))!.value as { hash: string; key?: string };
+  const listed = (await records.get(`ten.acme/shares/${share.id}`))!.value as { hash: string; key?: string };
   const { key: _, ...old } = listed;
-  const expiresAt = Date.parse(made.expires_at);
-  await records.put(`ten.acme/shares/${made.id}`, old, { expiresAt });
+  const expiresAt = Date.parse(share.expires_at);
+  await records.put(`ten.acme/shares/${share.id}`, old, { expiresAt });
   await records.put(`shr.${listed.hash}/share`, old, { expiresAt });
   const admin = await relay.key({ scopes: [...SCOPES] });
   assert.equal((await relay.ask('GET', '/shares', { key: admin })).json.shares[0].key_id, null);
   assert.equal((await relay.ask('DELETE', `/keys/${key.id}`, { key: admin })).json.shares_ended, 0);
-  assert.equal((await relay.ask('GET', `/threads/${thread}`, { key: made.token })).status, 200);
+  assert.equal((await relay.ask('GET', `/threads/${thread}`, { key: share.token })).status, 200);
 });

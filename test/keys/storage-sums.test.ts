@@ -31,9 +31,9 @@ test('two servers of one store keep one sum, and exceed the limit at most by the
     }),
   );
   const channels = [0, 1, 2, 3].map((i) => `c${i}`);
-  const held = await heldBy(one.engine, [id], channels);
-  assert.deepEqual([await usedOf(one, key), await usedOf(two, key)], [held, held]);
-  assert.ok(held > ROOM - 3 * size && held < ROOM + writers * 3 * size, `${held} bytes`);
+  const storedBytes = await heldBy(one.engine, [id], channels);
+  assert.deepEqual([await usedOf(one, key), await usedOf(two, key)], [storedBytes, storedBytes]);
+  assert.ok(storedBytes > ROOM - 3 * size && storedBytes < ROOM + writers * 3 * size, `${storedBytes} bytes`);
   await Promise.all([one, two].map((relay) => relay.ask('DELETE', `/threads/${id}`, { key })));
   assert.equal(await usedOf(two, key), await heldBy(one.engine, [], channels));
 });
@@ -73,10 +73,10 @@ test('after kill -9 the sum is never too low, and a recount corrects it', async 
   const { threads } = (await relay.ask('GET', '/threads?limit=1000', { key })).json;
   const ids = threads.map(({ thread_id }: { thread_id: string }) => thread_id);
   assert.ok(ids.length > 0);
-  const held = await heldBy(relay.engine, ids, ['c']);
-  assert.ok((await relay.core.storage.used('acme')) >= held);
+  const storedBytes = await heldBy(relay.engine, ids, ['c']);
+  assert.ok((await relay.core.storage.used('acme')) >= storedBytes);
   await relay.core.recount('acme');
-  assert.equal(await usedOf(relay, key), held);
+  assert.equal(await usedOf(relay, key), storedBytes);
 });
 
 /** A process that writes, deletes and trims until it is killed. Prints a line after each operation. */
@@ -108,15 +108,15 @@ test('the sweep corrects a sum that is too high, after some hours', async () => 
   const key = await relay.key();
   const id = await newThread(relay, key);
   await until(() => relay.core.storage.isCounted('acme'));
-  const held = await heldBy(relay.engine, [id], []);
+  const storedBytes = await heldBy(relay.engine, [id], []);
   // Simulate a crash after bytes were counted and before they were written.
   await relay.engine.records.add('ten.acme/storage/written', 10_000);
-  assert.equal(await usedOf(relay, key), held + 10_000);
+  assert.equal(await usedOf(relay, key), storedBytes + 10_000);
   await relay.core.sweepStore();
-  assert.equal(await usedOf(relay, key), held + 10_000);
+  assert.equal(await usedOf(relay, key), storedBytes + 10_000);
   relay.advance(7 * HOUR);
   await relay.core.sweepStore();
-  assert.equal(await usedOf(relay, key), held);
+  assert.equal(await usedOf(relay, key), storedBytes);
 });
 
 test('a recount corrects a sum that is too high or too low, also after a refusal', async () => {
@@ -124,10 +124,10 @@ test('a recount corrects a sum that is too high or too low, also after a refusal
   const key = await relay.key();
   const id = await newThread(relay, key);
   await until(() => relay.core.storage.isCounted('acme'));
-  const held = await heldBy(relay.engine, [id], []);
+  const storedBytes = await heldBy(relay.engine, [id], []);
   await relay.engine.records.add('ten.acme/storage/freed', 50);
   await relay.core.recount('acme');
-  assert.equal(await usedOf(relay, key), held);
+  assert.equal(await usedOf(relay, key), storedBytes);
   await relay.engine.records.add('ten.acme/storage/written', ROOM);
   relay.advance(61_000);
   assert.equal((await putArtifact(relay, key, id, 10)).status, 402);
@@ -154,10 +154,10 @@ test('a recount while others write and delete never makes the sum too low', asyn
   await Promise.all(work);
   busy = false;
   await counting;
-  const held = await heldBy(relay.engine, ids, ['c0', 'c1', 'c2', 'c3']);
-  assert.ok((await usedOf(relay, key)) >= held);
+  const storedBytes = await heldBy(relay.engine, ids, ['c0', 'c1', 'c2', 'c3']);
+  assert.ok((await usedOf(relay, key)) >= storedBytes);
   await relay.core.recount('acme');
-  assert.equal(await usedOf(relay, key), held);
+  assert.equal(await usedOf(relay, key), storedBytes);
 });
 
 test('an old store without a sum is counted once, in the background', async () => {
@@ -166,14 +166,14 @@ test('an old store without a sum is counted once, in the background', async () =
   const id = await newThread(relay, key);
   await putArtifact(relay, key, id, 30_000);
   await relay.ask('POST', '/channels/c', { key, body: { msg: 'x'.repeat(1000) } });
-  const held = await heldBy(relay.engine, [id], ['c']);
+  const storedBytes = await heldBy(relay.engine, [id], ['c']);
   await relay.stop();
   for (const what of ['written', 'freed', 'counted'])
     await relay.engine.records.delete(`ten.acme/storage/${what}`);
   await using later = await startGuarded({ open: () => relay.engine, core: plan() });
   assert.equal((await putArtifact(later, key, id, 100)).status, 201);
   await until(async () => (await putArtifact(later, key, id, 9_000)).status === 402);
-  assert.ok((await usedOf(later, key)) > held);
+  assert.ok((await usedOf(later, key)) > storedBytes);
   await later.core.recount('acme');
   assert.equal(await usedOf(later, key), await heldBy(relay.engine, [id], ['c']));
 });

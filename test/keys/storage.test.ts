@@ -82,9 +82,9 @@ test('MCP refuses writes at the limit with an error that says what to do', async
     ['channel_publish', { channel: 'news', message: 'words' }],
     ['push_context', { data: 'words', channel: 'news' }],
   ] as const) {
-    const said = await mcp.call(tool, args);
-    assert.match(said, /^Error .*The plan small allows 40000 bytes/, tool);
-    assert.match(said, /relay thread rm/, tool);
+    const output = await mcp.call(tool, args);
+    assert.match(output, /^Error .*The plan small allows 40000 bytes/, tool);
+    assert.match(output, /relay thread rm/, tool);
   }
 });
 

@@ -40,13 +40,13 @@ async function abandonTen(): Promise<number[]> {
     env: cleanEnv({ home: home.home }),
     stdio: ['ignore', 'pipe', 'inherit'],
   });
-  let said = '';
+  let output = '';
   for await (const chunk of client.stdout) {
-    said += chunk;
-    if (said.includes('\n')) break;
+    output += chunk;
+    if (output.includes('\n')) break;
   }
   client.kill('SIGKILL');
-  return JSON.parse(said) as number[];
+  return JSON.parse(output) as number[];
 }
 
 function isAlive(pid: number): boolean {

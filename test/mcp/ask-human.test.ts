@@ -28,12 +28,12 @@ for (const era of ERAS)
       };
       await using mcp = await connect('?tools=ask');
       const progress: string[] = [];
-      const asked = mcp.client.callTool(
+      const call = mcp.client.callTool(
         { name: 'ask_human', arguments: { question: 'Deploy?', choices: ['yes', 'no'] } },
         { onprogress: ({ message }) => progress.push(message ?? '') },
       );
       const id = await answer({ answer: 'yes', comment: 'after lunch' });
-      assert.equal(textOf(await asked), 'ann answered: yes\nComment: after lunch');
+      assert.equal(textOf(await call), 'ann answered: yes\nComment: after lunch');
       assert.deepEqual(progress.slice(0, 1), [`Waiting for a person to answer ${id}.`]);
       // A call with the id of the question returns its answer again and asks no new question.
       assert.match(await mcp.call('ask_human', { id }), /^ann answered: yes/);

@@ -56,13 +56,13 @@ for (const [way, connect] of ways) {
     test('sends a task to a listening agent and waits for its result, not for another', async () => {
       const channels = names('newer');
       const answered = answerOne(channels.task_channel, channels.done_channel, 'newer');
-      const told: string[] = [];
+      const progressMessages: string[] = [];
       const result = await mcp.client.callTool(
         { name: 'bridge_task', arguments: { task: 'add a test', ...channels, timeout: 20 } },
-        { onprogress: ({ message }) => told.push(message ?? '') },
+        { onprogress: ({ message }) => progressMessages.push(message ?? '') },
       );
       assert.equal(textOf(result), 'result of: add a test');
-      assert.match(told[0]!, /: (stored|notified|pulled)/);
+      assert.match(progressMessages[0]!, /: (stored|notified|pulled)/);
       await answered;
     });
 
@@ -97,9 +97,9 @@ for (const [way, connect] of ways) {
       lines[4_321] = 'AssertionError: expected 3 apples, got 4';
       const metadata = { task_id: task!, status: 'done' };
       await agent.push(lines.join('\n'), { channel: channels.done_channel, metadata });
-      const shown = await mcp.call('task_result', { task });
-      assert.match(shown, /^Not pulled: [\d,]+ bytes/);
-      assert.match(shown, /^4322 AssertionError: expected 3 apples, got 4$/m);
+      const output = await mcp.call('task_result', { task });
+      assert.match(output, /^Not pulled: [\d,]+ bytes/);
+      assert.match(output, /^4322 AssertionError: expected 3 apples, got 4$/m);
     });
 
     test('names the channel of the result if none came in time', async () => {

@@ -64,11 +64,11 @@ for (const [way, era, connect] of ways) {
 
     if (way.startsWith('stdio') || era === '2026-07-28') {
       test('a subscriber is notified of every message until it unsubscribes', async () => {
-        const told: string[] = [];
-        let heard = () => {};
+        const updatedUris: string[] = [];
+        let resolveUpdate = () => {};
         mcp.client.setNotificationHandler('notifications/resources/updated', ({ params }) => {
-          told.push(params.uri);
-          heard();
+          updatedUris.push(params.uri);
+          resolveUpdate();
         });
         const modern = era === '2026-07-28';
         const listening = modern ? await mcp.client.listen({ resourceSubscriptions: [uri] }) : null;
@@ -76,13 +76,13 @@ for (const [way, era, connect] of ways) {
         // The server begins to watch the channel only after it has confirmed the subscription. So publish until the first
         // notification arrives.
         const first = new Promise<void>((done) => {
-          heard = done;
+          resolveUpdate = done;
         });
-        while (told.length === 0) {
+        while (updatedUris.length === 0) {
           await mcp.call('channel_publish', { channel, message: 'now' });
           await Promise.race([first, new Promise((resolve) => setTimeout(resolve, 100))]);
         }
-        assert.equal(told[0], uri);
+        assert.equal(updatedUris[0], uri);
         if (modern) await listening!.close();
         else await mcp.client.unsubscribeResource({ uri });
       });

@@ -26,12 +26,12 @@ for (const name of ['claude', 'codex'] as const) {
         env: { CONTEXTRELAY_URL: relay.url, RELAY_HOME: join(home.home, 'unused') },
       });
       const ran: Ran = await runClient(client.program, args, { cwd: home.home, home: home.home, env });
-      const told = `${JSON.stringify(seen)}\n${ran.stdout}\n${ran.stderr}`;
-      assert.equal(seen.length, 3, told);
-      assert.match(seen[0]!, /\/pull\/[0-9a-f-]{36}/, told);
-      assert.match(seen[1]!, /a plan/, told);
-      assert.ok(seen[2]!.includes(SECRET), told);
-      assert.equal(ran.code, 0, told);
+      const transcript = `${JSON.stringify(seen)}\n${ran.stdout}\n${ran.stderr}`;
+      assert.equal(seen.length, 3, transcript);
+      assert.match(seen[0]!, /\/pull\/[0-9a-f-]{36}/, transcript);
+      assert.match(seen[1]!, /a plan/, transcript);
+      assert.ok(seen[2]!.includes(SECRET), transcript);
+      assert.equal(ran.code, 0, transcript);
     });
   }
 }

@@ -46,17 +46,17 @@ for (const name of Object.keys(NAMES) as ClientName[]) {
       env: { RELAY_HOME: home.home, RELAY_AGENT: 'ada' },
     });
     const ran = await runClient(client.program, args, { cwd: home.home, home: home.home, env });
-    const told = `${JSON.stringify(seen)}\n${ran.stdout.slice(-2_000)}\n${ran.stderr.slice(-2_000)}`;
-    assert.equal(seen.length, moves.length, told);
+    const transcript = `${JSON.stringify(seen)}\n${ran.stdout.slice(-2_000)}\n${ran.stderr.slice(-2_000)}`;
+    assert.equal(seen.length, moves.length, transcript);
     const plain = seen.map((text) => text.replaceAll('\\', ''));
-    assert.ok(plain[0]!.includes('[1, "two", null]'), told);
-    assert.match(plain[1]!, /42/, told);
-    assert.match(plain[3]!, /"from":"ada".*one line of JSON/s, told);
-    for (const text of plain) assert.doesNotMatch(text, /nvalid|xpected|store\.invalid/, told);
+    assert.ok(plain[0]!.includes('[1, "two", null]'), transcript);
+    assert.match(plain[1]!, /42/, transcript);
+    assert.match(plain[3]!, /"from":"ada".*one line of JSON/s, transcript);
+    for (const text of plain) assert.doesNotMatch(text, /nvalid|xpected|store\.invalid/, transcript);
 
-    const tools = offeredTools(model.asked.map(({ body }) => JSON.parse(body)));
+    const tools = offeredTools(model.requests.map(({ body }) => JSON.parse(body)));
     const cost = await costOf(tools);
-    const own = model.asked.flatMap(({ body }) => body.match(/"name":"[^"]*mcp_?resource[^"]*"/gi) ?? []);
+    const own = model.requests.flatMap(({ body }) => body.match(/"name":"[^"]*mcp_?resource[^"]*"/gi) ?? []);
     // Skip Codex, which adds its own tools for reading resources to every server.
     if (name !== 'codex') assert.deepEqual(own, [], 'the client adds no tools of its own for the relay');
     t.diagnostic(`${name}: ${JSON.stringify(cost)}`);

@@ -47,11 +47,14 @@ for (const era of ERAS) {
       test('a peek without metadata has none, and a missing pointer is an error', async () => {
         const url = await mcp.call('push_context', { data: 'x' });
         assert.deepEqual(JSON.parse(await mcp.call('peek_context', { url })).metadata, {});
-        const gone = url.replace(/[^/]+$/, '00000000-0000-4000-8000-000000000000');
-        assert.match(await mcp.call('peek_context', { url: gone }), /^Error peeking context: /);
-        assert.match(await mcp.call('pull_context', { url: gone }), /^Error pulling context: /);
+        const missingUrl = url.replace(/[^/]+$/, '00000000-0000-4000-8000-000000000000');
+        assert.match(await mcp.call('peek_context', { url: missingUrl }), /^Error peeking context: /);
+        assert.match(await mcp.call('pull_context', { url: missingUrl }), /^Error pulling context: /);
         assert.match(await mcp.call('push_context', { data: '' }), /^Error pushing context: /);
-        const { isError } = await mcp.client.callTool({ name: 'pull_context', arguments: { url: gone } });
+        const { isError } = await mcp.client.callTool({
+          name: 'pull_context',
+          arguments: { url: missingUrl },
+        });
         assert.equal(isError, true);
       });
 

@@ -59,9 +59,9 @@ test('requests sent before standard input ended are answered, as a shell pipe ex
     { jsonrpc: '2.0', id: 2, method: 'tools/call', params: push },
   ];
   child.stdin!.end(lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
-  let said = '';
-  for await (const chunk of child.stdout!) said += chunk;
-  assert.match(said, /"text":"http:[^"]+\/pull\/[0-9a-f-]{36}"[^\n]+"id":2/);
+  let output = '';
+  for await (const chunk of child.stdout!) output += chunk;
+  assert.match(output, /"text":"http:[^"]+\/pull\/[0-9a-f-]{36}"[^\n]+"id":2/);
 });
 
 test('the server ends when nobody reads its output', async () => {

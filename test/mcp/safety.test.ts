@@ -66,8 +66,8 @@ describe('over a pipe', () => {
     const [bare] = url.split('#') as [string];
     for (const part of [undefined, 'all', 'outline', 'lines=1']) {
       for (const wrong of [bare, url.slice(0, -4), `${bare}#key=${'Q'.repeat(43)}=`]) {
-        const said = await stdio.call('pull_context', { url: wrong, part });
-        assert.match(said, /^Error pulling context: Failed to decrypt/, `${wrong} ${part}`);
+        const output = await stdio.call('pull_context', { url: wrong, part });
+        assert.match(output, /^Error pulling context: Failed to decrypt/, `${wrong} ${part}`);
       }
       assert.match(await http.call('pull_context', { url: bare, part }), /^Error pulling context: Failed to/);
     }
@@ -99,9 +99,9 @@ describe('over HTTP', () => {
   });
 
   test('a foreign URL is never fetched', async () => {
-    let asked = 0;
+    let requestCount = 0;
     const foreign = createServer((_request, response) => {
-      asked++;
+      requestCount++;
       response.end('{"data":"taken","metadata":{}}');
     });
     await new Promise<void>((ready) => foreign.listen(0, '127.0.0.1', ready));
@@ -110,7 +110,7 @@ describe('over HTTP', () => {
     for (const tool of ['pull_context', 'peek_context']) {
       assert.match(await http.call(tool, { url }), /^Error \w+ context: .*not on this relay/);
     }
-    assert.equal(asked, 0);
+    assert.equal(requestCount, 0);
     foreign.close();
   });
 

@@ -118,24 +118,24 @@ for (const [way, connect] of ways) {
     if (way !== 'HTTP, 2025-11-25') {
       test('a subscriber to the state is notified when it changes', async () => {
         const uri = `relay://thread/${thread_id}/state`;
-        let heard = () => {};
-        const told = new Promise<void>((done) => {
-          heard = done;
+        let resolveUpdate = () => {};
+        const updated = new Promise<void>((done) => {
+          resolveUpdate = done;
         });
         mcp.client.setNotificationHandler('notifications/resources/updated', ({ params }) => {
-          if (params.uri === uri) heard();
+          if (params.uri === uri) resolveUpdate();
         });
         const modern = way.includes('2026') || way.includes('local');
         if (modern) await mcp.client.listen({ resourceSubscriptions: [uri] });
         else await mcp.client.subscribeResource({ uri });
         let isTold = false;
-        void told.then(() => {
+        void updated.then(() => {
           isTold = true;
         });
         for (let id = 1; !isTold; id++) {
           const value = { id: `t${id}`, key: 'tick', value: id };
           await mcp.call('thread_patch', { thread_id, ops: [{ op: 'add', path: '/facts/-', value }] });
-          await Promise.race([told, new Promise((resolve) => setTimeout(resolve, 100))]);
+          await Promise.race([updated, new Promise((resolve) => setTimeout(resolve, 100))]);
         }
       });
     }

@@ -32,10 +32,15 @@ test('the first four tools have the parameters that existing clients use', async
   const { tools } = await mcp.client.listTools();
   const shape = (name: string) => {
     const { properties, required } = tools.find((tool) => tool.name === name)!.inputSchema;
-    const known = Object.entries(properties ?? {}) as [string, { type: string; default?: unknown }][];
+    const propertyEntries = Object.entries(properties ?? {}) as [
+      string,
+      { type: string; default?: unknown },
+    ][];
     return {
       required,
-      ...Object.fromEntries(known.map(([key, { type, default: otherwise }]) => [key, [type, otherwise]])),
+      ...Object.fromEntries(
+        propertyEntries.map(([key, { type, default: otherwise }]) => [key, [type, otherwise]]),
+      ),
     };
   };
   assert.deepEqual(shape('push_context'), {
@@ -84,9 +89,9 @@ test('over stdio there are resources only with --tools resources, so that client
     (pushed.content as { type: string }[]).map(({ type }) => type),
     ['text'],
   );
-  await using asked = await overStdio(home.home, '2025-11-25', { args: ['--tools', 'resources'] });
-  assert.ok(asked.client.getServerCapabilities()?.resources);
-  assert.ok((await asked.client.listTools()).tools.some(({ name }) => name === 'push_context'));
+  await using withResources = await overStdio(home.home, '2025-11-25', { args: ['--tools', 'resources'] });
+  assert.ok(withResources.client.getServerCapabilities()?.resources);
+  assert.ok((await withResources.client.listTools()).tools.some(({ name }) => name === 'push_context'));
 });
 
 test('a group adds its tools to the default ones, over stdio and HTTP', async () => {

@@ -9,9 +9,9 @@ import { relay } from '../cli/program.ts';
 import { fill, opened, readWholeStore, SILENT } from './stores.ts';
 
 function folder(t: TestContext): string {
-  const made = mkdtempSync(join(tmpdir(), 'relay-moving-'));
-  t.after(() => rmSync(made, { recursive: true, force: true }));
-  return made;
+  const path = mkdtempSync(join(tmpdir(), 'relay-moving-'));
+  t.after(() => rmSync(path, { recursive: true, force: true }));
+  return path;
 }
 
 test('after a store is copied completely, it rejects writes and names the new location', async (t) => {
@@ -35,8 +35,8 @@ test('relay up refuses a moved store, names the new location, and serves it agai
   const ran = (...args: string[]) => relay(['--home', from, ...args], { home });
   assert.equal((await relay(['--home', from, 'push'], { home, stdin: 'a text' })).code, 0);
   assert.equal((await ran('engine', 'copy', from, to)).code, 0);
-  for (const words of [[], ['--detach'], ['--detach', '--auth']]) {
-    const { code, stderr } = await ran('up', '--port', '0', ...words);
+  for (const flags of [[], ['--detach'], ['--detach', '--auth']]) {
+    const { code, stderr } = await ran('up', '--port', '0', ...flags);
     assert.deepEqual([code, stderr.includes(`The store has moved to ${to}.`)], [1, true], stderr);
     assert.match(stderr, /relay engine reopen/);
   }

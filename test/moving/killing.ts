@@ -25,9 +25,9 @@ export async function killWhileCopying(
   for (let round = 0; round < o.kills || interrupted === 0; round++) {
     const began = performance.now();
     const child = spawn(NODE, [ENTRY, ...begin()], { env: cleanEnv({ home }), stdio: 'ignore' });
-    const gone = once(child, 'exit');
+    const exit = once(child, 'exit');
     const timer = n === 0 ? undefined : setTimeout(() => child.kill('SIGKILL'), whole * Math.random());
-    const [code] = await gone;
+    const [code] = await exit;
     clearTimeout(timer);
     if (code === 0) whole = Math.min(whole, performance.now() - began);
     await using target = await openPlace(o.to(n), 'target');

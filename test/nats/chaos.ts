@@ -43,9 +43,9 @@ export async function runChaos({
   say,
 }: ChaosOptions): Promise<ChaosResult> {
   const until = performance.now() + forMs;
-  const made = await makeNetwork(3);
-  if ('missing' in made) say(`${made.missing}; a node is frozen instead of cut off`);
-  await using network = 'missing' in made ? null : made;
+  const networkResult = await makeNetwork(3);
+  if ('missing' in networkResult) say(`${networkResult.missing}; a node is frozen instead of cut off`);
+  await using network = 'missing' in networkResult ? null : networkResult;
   await using cluster = await startCluster({ machines: network?.machines });
   await using servers = await startServers(cluster.url);
   const load = new Load(servers.urls);
@@ -179,8 +179,8 @@ async function startInside(machine: Machine, node: Node): Promise<Inside> {
   const home = mkdtempSync(join(tmpdir(), 'relay-inside-'));
   const [program = '', ...prefix] = [...machine.prefix, process.execPath];
   const engine = `nats://${node.address}`;
-  const words = ['bin/relay.ts', 'up', '--home', home, '--port', '7474', '--engine', engine];
-  const server = spawn(program, [...prefix, ...words], { stdio: 'ignore' });
+  const args = ['bin/relay.ts', 'up', '--home', home, '--port', '7474', '--engine', engine];
+  const server = spawn(program, [...prefix, ...args], { stdio: 'ignore' });
   const ended = once(server, 'exit');
   const push = async () => {
     const { stdout } = await promisify(execFile)(program, [...prefix, '--eval', PUSH]);
@@ -219,7 +219,7 @@ export async function startServers(engine: string, root = '.'): Promise<Servers>
   const running: ChildProcess[] = [];
   const start = async (at: number, clone = root) => {
     const home = join(folder, String(at));
-    const words = [
+    const args = [
       join(clone, 'bin/relay.ts'),
       'up',
       '--home',
@@ -229,7 +229,7 @@ export async function startServers(engine: string, root = '.'): Promise<Servers>
       '--engine',
       engine,
     ];
-    running[at] = spawn(process.execPath, words, { stdio: 'ignore' });
+    running[at] = spawn(process.execPath, args, { stdio: 'ignore' });
     const ready = () =>
       fetch(`${urls[at]}/ready`).then(
         ({ ok }) => ok,
@@ -238,9 +238,9 @@ export async function startServers(engine: string, root = '.'): Promise<Servers>
     await until(ready, { everyMs: 100, timeoutMs: 300_000 });
   };
   const kill = async (at: number, signal: NodeJS.Signals = 'SIGKILL') => {
-    const gone = once(running[at]!, 'exit');
+    const exit = once(running[at]!, 'exit');
     running[at]!.kill(signal);
-    await gone;
+    await exit;
   };
   await Promise.all(urls.map((_, at) => start(at)));
   return {

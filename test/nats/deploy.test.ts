@@ -34,9 +34,9 @@ before(() => {
 after(async () => {
   for (const child of children) {
     if (child.exitCode !== null || child.signalCode !== null) continue;
-    const gone = once(child, 'exit');
+    const exit = once(child, 'exit');
     child.kill('SIGKILL');
-    await gone;
+    await exit;
   }
   rmSync(folder, { recursive: true, force: true });
 });
@@ -77,9 +77,9 @@ test('three nodes with the production configuration serve two relays over TLS an
   const login = join(folder, 'cluster');
   writeFileSync(login, engine, { mode: 0o600 });
   const env = { ...process.env, RELAY_ENGINE_FILE: login, NODE_EXTRA_CA_CERTS: ca };
-  const command = (...words: string[]) => {
+  const command = (...args: string[]) => {
     const home = join(folder, 'commands');
-    return run(process.execPath, ['bin/relay.ts', ...words, '--home', home], { env });
+    return run(process.execPath, ['bin/relay.ts', ...args, '--home', home], { env });
   };
   const copy = join(folder, 'backup');
   await command('backup', copy);
@@ -128,17 +128,17 @@ test('NATS accepts the configuration of the nodes in the compose file', { skip }
 
 test('the variables in the units and the chart are those that the relay and the nodes read', () => {
   const own = Object.values(OPTIONS).map((option) => ('env' in option ? option.env : ''));
-  const known = new Set<unknown>([...own, 'NODE_EXTRA_CA_CERTS']);
+  const validNames = new Set<unknown>([...own, 'NODE_EXTRA_CA_CERTS']);
   const unit = deploy('systemd/contextrelay.service');
   const chart = deploy('helm/contextrelay/templates/relay.yaml');
   const set = [...unit.matchAll(/^# {3}([A-Z_]+)=/gm), ...chart.matchAll(/name: (RELAY_[A-Z_]+)/g)];
   assert.ok(set.length >= 6);
-  for (const [, name] of set) assert.ok(known.has(name), `${name} is an option`);
+  for (const [, name] of set) assert.ok(validNames.has(name), `${name} is an option`);
   const read = new Set([...deploy('nats-server.conf').matchAll(/\$([A-Z_0-9]+)/g)].map(([, name]) => name));
   read.delete('JS');
-  const told = deploy('systemd/nats-server.service').split('[Unit]')[0]!;
+  const unitComment = deploy('systemd/nats-server.service').split('[Unit]')[0]!;
   for (const name of ['NODE', 'ROUTE_1', 'ROUTE_3', ...Object.keys(PASSWORDS)])
-    assert.ok(read.has(name) && told.includes(name), name);
+    assert.ok(read.has(name) && unitComment.includes(name), name);
 });
 
 /** Starts a node with the configuration file for production. Only ports and paths are replaced. */
@@ -176,12 +176,12 @@ async function makeCertificates(): Promise<void> {
   writeFileSync(join(cwd, 'names'), 'subjectAltName=DNS:localhost,IP:127.0.0.1\n');
   const key = '-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes';
   const signed = '-CA ca.pem -CAkey ca-key.pem -CAcreateserial -days 2 -extfile names';
-  for (const words of [
+  for (const command of [
     `req -x509 ${key} -days 2 -keyout ca-key.pem -out ca.pem -subj /CN=authority`,
     `req ${key} -keyout node-key.pem -out node.csr -subj /CN=node`,
     `x509 -req -in node.csr ${signed} -out node.pem`,
   ])
-    await run('openssl', words.split(' '), { cwd });
+    await run('openssl', command.split(' '), { cwd });
 }
 
 async function isReady(url: string): Promise<boolean> {

@@ -70,7 +70,7 @@ test('a page of a large folder takes about as many requests as a page of a small
     return requests(b, () => b.records.list('big/', { limit: 100 }));
   });
   assert.ok(small.length <= 3 && large.length <= 6, `${small.length} and ${large.length} requests`);
-  const names = [...small, ...large].filter(({ asked }) => asked.includes('subjects_filter'));
+  const names = [...small, ...large].filter(({ payload }) => payload.includes('subjects_filter'));
   assert.equal(names.length, 1, 'only the listing of the small folder reads all names');
 });
 
@@ -109,8 +109,8 @@ test('a restarted server continues from its index file, and rebuilds the file if
   await first[Symbol.asyncDispose]();
   await a.records.put('big/while-it-was-gone', 1);
   const again = await open(file);
-  const asked = await requests(again, () => again.records.list('big/', { limit: 10 }));
-  assert.ok(!asked.some((each) => each.asked.includes('subjects_filter')), 'the file has the names');
+  const sentRequests = await requests(again, () => again.records.list('big/', { limit: 10 }));
+  assert.ok(!sentRequests.some((each) => each.payload.includes('subjects_filter')), 'the file has the names');
   assert.deepEqual(await listed(again), [...expected, 'big/while-it-was-gone'].toSorted());
   await again[Symbol.asyncDispose]();
   rmSync(file);
@@ -143,8 +143,8 @@ test('the usage of a large store takes a bounded number of requests', { skip }, 
   for (let i = 0; i < missing; i++) nats.publish(`${name}.r.many.${i}`, '{}\n1');
   await nats.flush();
   await until(async () => (await a.usage()).records >= 10_100);
-  const asked = await requests(a, () => a.usage());
-  assert.ok(asked.length <= 12, `${asked.length} requests`);
+  const sentRequests = await requests(a, () => a.usage());
+  assert.ok(sentRequests.length <= 12, `${sentRequests.length} requests`);
 });
 
 async function open(indexFile?: string): Promise<NatsEngine> {
@@ -163,10 +163,10 @@ async function listed({ records }: NatsEngine): Promise<string[]> {
 
 /** Returns the JetStream requests that the engine makes during the work. */
 async function requests({ connection: { nats } }: NatsEngine, work: () => Promise<unknown>) {
-  const seen: { subject: string; asked: string }[] = [];
+  const seen: { subject: string; payload: string }[] = [];
   const { publish } = nats;
   nats.publish = (subject, payload, o) => {
-    if (subject.startsWith('$JS.')) seen.push({ subject, asked: String(payload) });
+    if (subject.startsWith('$JS.')) seen.push({ subject, payload: String(payload) });
     publish.call(nats, subject, payload, o);
   };
   try {
@@ -175,7 +175,7 @@ async function requests({ connection: { nats } }: NatsEngine, work: () => Promis
     nats.publish = publish;
   }
   // Ignore the polls that the engine regularly sends to the leader.
-  return seen.filter(({ subject, asked }) => !subject.endsWith('-logs') || asked !== '{}');
+  return seen.filter(({ subject, payload }) => !subject.endsWith('-logs') || payload !== '{}');
 }
 
 function key(i: number): string {

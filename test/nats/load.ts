@@ -12,7 +12,7 @@ export class Load {
   readonly #stop = new AbortController();
   readonly #work: Promise<unknown>[] = [];
   readonly #members: Promise<unknown>[] = [];
-  readonly #heard: string[] = [];
+  readonly #receivedIds: string[] = [];
   readonly #acks = new Map<string, number>();
   readonly #jobs = new Set<string>();
   readonly pushed = new Map<string, string>();
@@ -34,7 +34,7 @@ export class Load {
     for (const [at, baseUrl] of this.#urls.entries()) {
       const client = new ContextRelay({ baseUrl });
       if (at === 0)
-        client.subscribe('c', ({ url }) => void this.#heard.push(idOf(url!)), { since: 'all', signal });
+        client.subscribe('c', ({ url }) => void this.#receivedIds.push(idOf(url!)), { since: 'all', signal });
       this.#members.push(this.#member(client));
     }
     for (let worker = 0; worker < 3; worker++)
@@ -50,10 +50,10 @@ export class Load {
   async end(): Promise<void> {
     this.#ended = true;
     await Promise.all(this.#work);
-    const heard = () => [...this.pushed.values()].every((id) => this.#heard.includes(id));
+    const allReceived = () => [...this.pushed.values()].every((id) => this.#receivedIds.includes(id));
     const late = performance.now() + 60_000;
     const over = () => performance.now() > late;
-    await until(() => (heard() && this.done.size >= this.#jobs.size) || over(), {
+    await until(() => (allReceived() && this.done.size >= this.#jobs.size) || over(), {
       everyMs: 200,
       timeoutMs: 300_000,
     });
@@ -71,7 +71,7 @@ export class Load {
     for (const [data, id] of this.pushed) {
       const answer = await fetch(`${url}/pull/${id}?raw=1`);
       if (!answer.ok || (await answer.text()) !== data) missing.push(`pointer ${id}`);
-      if (!this.#heard.includes(id)) missing.push(`message about ${id}`);
+      if (!this.#receivedIds.includes(id)) missing.push(`message about ${id}`);
     }
     const state = (await (await fetch(`${url}/threads/${this.#thread}/state`)).json()) as {
       version: number;
@@ -90,7 +90,7 @@ export class Load {
       acknowledged,
       found: acknowledged - missing.length,
       missing,
-      doubled: doubled(this.#heard).length + doubled(facts).length + twice.length,
+      doubled: doubled(this.#receivedIds).length + doubled(facts).length + twice.length,
     };
   }
 

@@ -65,13 +65,13 @@ export async function makeNetwork(count: number): Promise<Network | { missing: s
   };
 }
 
-async function ip(words: string): Promise<void> {
-  await run('ip', words.split(' '));
+async function ip(command: string): Promise<void> {
+  await run('ip', command.split(' '));
 }
 
-function quietly(words: string[]): void {
+function quietly(args: string[]): void {
   try {
-    execFileSync('ip', words, { stdio: 'ignore' });
+    execFileSync('ip', args, { stdio: 'ignore' });
   } catch {
     // The command fails if there is nothing to delete.
   }

@@ -24,8 +24,8 @@ test(`${RESTORES} of ${RESTORES} restores into a cluster in use succeed`, {
   await load.begin();
   await pause(USED_MS);
   const backup = `${place.home}/backup`;
-  const made = await relay(['backup', backup, '--engine', cluster.url], { home: place.home });
-  assert.equal(made.code, 0, made.stderr);
+  const result = await relay(['backup', backup, '--engine', cluster.url], { home: place.home });
+  assert.equal(result.code, 0, result.stderr);
   const failed: string[] = [];
   for (let n = 1; n <= RESTORES; n++) {
     const began = performance.now();

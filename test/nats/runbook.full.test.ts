@@ -42,9 +42,9 @@ test('the commands of the runbook work on a real cluster', { skip, timeout: 900_
     spawn(NODE, [ENTRY, 'up', '--port', String(port), '--engine', cluster.url], { env, stdio: 'ignore' });
   let server = start();
   const stop = async () => {
-    const gone = once(server, 'exit');
+    const exit = once(server, 'exit');
     server.kill();
-    await gone;
+    await exit;
   };
   const isReady = () =>
     fetch(`${url}/ready`).then(

@@ -69,9 +69,9 @@ test('two hundred writers on two servers never exceed a counter’s maximum, and
 }, async () => {
   const add = (i: number) => servers[i % 2]!.engine.records.add('two.count/1', 1, { max: 120 });
   const values = await Promise.all(Array.from({ length: 200 }, (_, i) => add(i)));
-  const given = values.filter((value) => value !== null).sort((a, b) => a - b);
+  const sortedValues = values.filter((value) => value !== null).sort((a, b) => a - b);
   assert.deepEqual(
-    given,
+    sortedValues,
     Array.from({ length: 120 }, (_, i) => i + 1),
   );
   assert.equal((await servers[0].engine.records.get('two.count/1'))?.value, 120);
@@ -96,21 +96,21 @@ test('a key works on both servers until either revokes it', { skip }, async () =
 });
 
 test('a message of a group goes to one member, whichever server the member uses', { skip }, async () => {
-  const got: number[] = [];
+  const received: number[] = [];
   const stop = new AbortController();
   const members = servers.map(async ({ relay }) => {
     const work = relay.channels.subscribe('jobs', { group: 'g', signal: stop.signal });
     for await (const { seq, token, msg } of work) {
-      got.push(msg as number);
+      received.push(msg as number);
       await relay.channels.ack('jobs', 'g', { seq, token: token! });
     }
   });
   for (let i = 0; i < 20; i++) await servers[i % 2]!.relay.channels.publish('jobs', i);
-  await until(() => got.length >= 20);
+  await until(() => received.length >= 20);
   stop.abort();
   await Promise.all(members);
   assert.deepEqual(
-    got.sort((x, y) => x - y),
+    received.sort((x, y) => x - y),
     Array.from({ length: 20 }, (_, i) => i),
   );
 });

@@ -26,8 +26,8 @@ export function exportedNames(file: string): Names {
       for (const item of list.split(',').map((each) => each.trim())) {
         if (item === '') continue;
         const own = /^type /.test(item);
-        const shown = item.replace(/^type /, '').replace(/^\w+ as /, '');
-        found.set(shown, typeOnly || own ? 'type' : 'value');
+        const exportedName = item.replace(/^type /, '').replace(/^\w+ as /, '');
+        found.set(exportedName, typeOnly || own ? 'type' : 'value');
       }
     } else if (kind && name) {
       // A name that is both a type and a value counts as a value.

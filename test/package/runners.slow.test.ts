@@ -23,6 +23,6 @@ test('the installed SDK contains the runners for Node', async () => {
   const env = outsideEnv({ RELAY_HOME: installation.home });
   await using server = await serve(process.execPath, [installation.relay, 'up', '--port', '0'], { env });
   const script = installation.write('bridge.mjs', SCRIPT);
-  const said = await must(process.execPath, [script, server.url], { env });
-  assert.match(said, /^\d+\nagent_gone\nagent_gone\n$/);
+  const output = await must(process.execPath, [script, server.url], { env });
+  assert.match(output, /^\d+\nagent_gone\nagent_gone\n$/);
 });

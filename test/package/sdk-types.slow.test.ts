@@ -76,8 +76,8 @@ describe('the types of the package, installed without other packages', () => {
         'names.mjs',
         `console.log(JSON.stringify(Object.keys(await import('${specifier}'))));`,
       );
-      const said = await must(process.execPath, [script], { cwd: installation.folder, env: outsideEnv() });
-      assert.deepEqual(JSON.parse(said).sort(), atRunTime, entry);
+      const output = await must(process.execPath, [script], { cwd: installation.folder, env: outsideEnv() });
+      assert.deepEqual(JSON.parse(output).sort(), atRunTime, entry);
     }
   });
 

@@ -129,12 +129,12 @@ test('two concurrent first runs install once', async () => {
 
 test('the lock of a killed setup is detected and removed', async () => {
   const root = clone();
-  const gone = await new Promise<number>((done) => {
+  const deadPid = await new Promise<number>((done) => {
     const child = spawn(process.execPath, ['-e', '0']);
     child.once('exit', () => done(child.pid ?? 0));
   });
   mkdirSync(join(root, '.setup-lock'));
-  writeFileSync(join(root, '.setup-lock', 'owner.json'), JSON.stringify({ pid: gone, host: hostname() }));
+  writeFileSync(join(root, '.setup-lock', 'owner.json'), JSON.stringify({ pid: deadPid, host: hostname() }));
   const run = await setup(root);
   assert.equal(run.code, 0, run.err);
   assert.match(run.err, /Removing the lock of a setup that did not finish/);

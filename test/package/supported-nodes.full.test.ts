@@ -12,19 +12,19 @@ const files = globSync('test/**/*.test.ts')
   .filter((path) => /\/program\.ts'/.test(readFileSync(path, 'utf8')))
   .sort();
 
-for (const { version, store, got } of await supportedNodes(oldestVersions())) {
+for (const { version, store, fixture } of await supportedNodes(oldestVersions())) {
   // These tests need the local store. supported-nodes.slow.test.ts covers Node versions without it.
-  if (!store || ('node' in got && got.node === process.execPath)) continue;
+  if (!store || ('node' in fixture && fixture.node === process.execPath)) continue;
   describe(`the installed package on Node ${version}`, () => {
     void runMatrix(files, {
       on: `Node ${version}`,
-      skip: 'reason' in got && got.reason,
+      skip: 'reason' in fixture && fixture.reason,
       async start() {
         const installation = await install();
         // Use a path without spaces, because tests put it into shell commands.
         const entry = join(installation.folder, '..', 'relay');
         symlinkSync(installation.relay, entry);
-        const variables = { RELAY_TEST_ENTRY: entry, RELAY_TEST_NODE: 'node' in got ? got.node : '' };
+        const variables = { RELAY_TEST_ENTRY: entry, RELAY_TEST_NODE: 'node' in fixture ? fixture.node : '' };
         return { variables, stop: async () => installation[Symbol.dispose]() };
       },
     });

@@ -33,9 +33,9 @@ describe('the package on each supported Node', () => {
   const env = (name: string, more: Record<string, string> = {}) =>
     outsideEnv({ RELAY_HOME: `${installation.home}-${name}`, ...more });
 
-  for (const { version, store, got } of nodes) {
-    const skip = 'reason' in got && got.reason;
-    const node = 'node' in got ? got.node : '';
+  for (const { version, store, fixture } of nodes) {
+    const skip = 'reason' in fixture && fixture.reason;
+    const node = 'node' in fixture ? fixture.node : '';
     const relay = (args: string[], more: Record<string, string> = {}, input?: string) =>
       run(node, [installation.relay, ...args], { env: env(version, more), input });
 

@@ -9,7 +9,7 @@ export interface SupportedNode {
   /** True if this Node's SQLite supports the local store. Without it, only commands against a server work. */
   readonly store: boolean;
   /** Path of the program, or the reason why it is missing. */
-  readonly got: { readonly node: string } | { readonly reason: string };
+  readonly fixture: { readonly node: string } | { readonly reason: string };
 }
 
 /** The oldest supported version of each major version, from `engines` in package.json. */
@@ -23,8 +23,8 @@ export async function supportedNodes(versions: readonly string[]): Promise<Suppo
     versions.map(async (version) => ({
       version,
       store: !version.startsWith('20'),
-      got: await fetchNode(version),
+      fixture: await fetchNode(version),
     })),
   );
-  return [...older, { version: process.versions.node, store: true, got: { node: process.execPath } }];
+  return [...older, { version: process.versions.node, store: true, fixture: { node: process.execPath } }];
 }

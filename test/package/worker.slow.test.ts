@@ -66,13 +66,13 @@ test('the SDK pushes and pulls from a Worker, without compatibility flags', {
     },
   );
   try {
-    const [said] = await once(child.stdio[3] as NodeJS.ReadableStream, 'data');
-    const { port } = JSON.parse(String(said));
+    const [line] = await once(child.stdio[3] as NodeJS.ReadableStream, 'data');
+    const { port } = JSON.parse(String(line));
     const response = await fetch(`http://127.0.0.1:${port}/`);
     assert.deepEqual(await response.json(), { data: 'from a Worker: 世界', node: 'undefined' });
   } finally {
-    const gone = once(child, 'exit');
+    const exit = once(child, 'exit');
     child.kill();
-    await gone;
+    await exit;
   }
 });

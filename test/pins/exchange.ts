@@ -60,16 +60,16 @@ export function prepare(pinned: Pinned, fill: (text: string) => string, bodies: 
 }
 
 /** Sends a request with exactly these headers. */
-export function send(base: string, under: string, asked: Ready, agent: Agent): Promise<Answer> {
-  const [method, path] = asked.send.split(' ') as [string, string];
+export function send(base: string, under: string, ready: Ready, agent: Agent): Promise<Answer> {
+  const [method, path] = ready.send.split(' ') as [string, string];
   const { hostname, port } = new URL(base);
-  const headers = { Host: HOST, ...asked.headers };
+  const headers = { Host: HOST, ...ready.headers };
   const signal = AbortSignal.timeout(10_000);
   return new Promise((resolve, reject) => {
-    const alone = asked.declare !== undefined || asked.events !== undefined;
+    const alone = ready.declare !== undefined || ready.events !== undefined;
     const options = { hostname, port, method, path: under + path, headers, signal };
     const sent = request({ ...options, agent: alone ? false : agent });
-    sent.on('error', (error) => reject(new Error(`${asked.name}: ${error.message}`, { cause: error })));
+    sent.on('error', (error) => reject(new Error(`${ready.name}: ${error.message}`, { cause: error })));
     sent.on('response', async (stream) => {
       let body = Buffer.alloc(0);
       const done = () => {
@@ -77,14 +77,14 @@ export function send(base: string, under: string, asked: Ready, agent: Agent): P
           i % 2 === 0 ? [[name.toLowerCase(), all[i + 1]!]] : [],
         );
         resolve({ status: stream.statusCode!, ...unpacked(pairs, body), stream });
-        if (asked.declare !== undefined) sent.destroy();
+        if (ready.declare !== undefined) sent.destroy();
       };
       // Match the first `asked.events` events and ignore later ones. The stream may begin with a `retry:` field.
-      const wanted = new RegExp(`^(?:retry: \\d+\\n\\n)?(?:(?!retry:)(?:.+\\n)+\\n){${asked.events}}`);
+      const pattern = new RegExp(`^(?:retry: \\d+\\n\\n)?(?:(?!retry:)(?:.+\\n)+\\n){${ready.events}}`);
       stream.on('error', () => {});
       stream.on('data', (chunk: Buffer) => {
         body = Buffer.concat([body, chunk]);
-        const events = asked.events === undefined ? null : wanted.exec(body.toString());
+        const events = ready.events === undefined ? null : pattern.exec(body.toString());
         if (!events) return;
         body = Buffer.from(events[0]);
         stream.removeAllListeners('data').resume();
@@ -92,7 +92,7 @@ export function send(base: string, under: string, asked: Ready, agent: Agent): P
       });
       stream.on('end', done);
     });
-    if (asked.declare === undefined) sent.end(asked.body ?? undefined);
+    if (ready.declare === undefined) sent.end(ready.body ?? undefined);
     else sent.flushHeaders();
   });
 }

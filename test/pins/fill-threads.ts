@@ -24,8 +24,8 @@ export async function fillThreads(ann: Ask, names: Names): Promise<void> {
   await fillState(ann, at);
   await fillArtifacts(ann, at, names);
   await fillEvents(ann, at, names);
-  const gone = { content: 'gone with its thread', name: 'gone.txt' };
-  await ann({ method: 'POST', path: `/threads/${names.deleted}/artifacts`, body: gone });
+  const artifact = { content: 'gone with its thread', name: 'gone.txt' };
+  await ann({ method: 'POST', path: `/threads/${names.deleted}/artifacts`, body: artifact });
   await ann({ method: 'DELETE', path: `/threads/${names.deleted}` });
 }
 
@@ -83,8 +83,8 @@ async function fillState(ann: Ask, at: string): Promise<void> {
 
 async function fillArtifacts(ann: Ask, at: string, names: Names): Promise<void> {
   const put = async (name: string, body: object, headers = {}) => {
-    const made = await ann({ method: 'POST', path: `${at}/artifacts`, body, headers });
-    names[`artifact-${name}`] = made.ref;
+    const artifact = await ann({ method: 'POST', path: `${at}/artifacts`, body, headers });
+    names[`artifact-${name}`] = artifact.ref;
   };
   await put('markdown', { content: MARKDOWN, name: 'findings.md' }, { 'Idempotency-Key': 'fixture-art-1' });
   await put('json', { content: '{"rows":[{"a":1},{"a":2}],"total":2}', name: 'rows.json' });

@@ -62,10 +62,10 @@ try {
   writeFileSync(join(out, `${fixtureName}.home.gz`), packed);
   unpackFolder(packed, copy);
   const holders = { ...keys, share: names['share-token']! };
-  const asked = await answersOf(copy, now, holders, names);
-  const fixture: Fixture = { now, keys: holders, names, asked };
+  const answers = await answersOf(copy, now, holders, names);
+  const fixture: Fixture = { now, keys: holders, names, asked: answers };
   writeFileSync(join(out, `${fixtureName}.json`), `${JSON.stringify(fixture, null, 2)}\n`);
-  console.log(`${packed.byteLength} bytes, ${asked.length} answers`);
+  console.log(`${packed.byteLength} bytes, ${answers.length} answers`);
 } finally {
   rmSync(scratch, { recursive: true, force: true });
 }
@@ -90,8 +90,8 @@ async function makeKeys(home: string, desk: string): Promise<Keys> {
   const turned = await create('turned', '--scopes', 'pull');
   const next = JSON.parse(await command(home, desk, ['keys', 'rotate', turned.id, '--json']));
   const acme = await create('ops', '--tenant', 'acme', '--plan', 'pro', '--scopes', all);
-  const made = { root, ann, ci, gone, brief, turned, next, acme };
-  return Object.fromEntries(Object.entries(made).map(([name, { key }]) => [name, key as string]));
+  const createdKeys = { root, ann, ci, gone, brief, turned, next, acme };
+  return Object.fromEntries(Object.entries(createdKeys).map(([name, { key }]) => [name, key as string]));
 }
 
 /**
@@ -111,10 +111,10 @@ async function pushByCommand(home: string, desk: string, names: Names): Promise<
 async function promptByCommand(home: string, desk: string, names: Names): Promise<void> {
   await using model = await startFakeModel(() => 'All is well.');
   const { env } = model;
-  const words = ['run', 'How is it going?', '--cache', '--json'];
-  const first = JSON.parse(await command(home, desk, [...words, '--new'], { env }));
+  const args = ['run', 'How is it going?', '--cache', '--json'];
+  const first = JSON.parse(await command(home, desk, [...args, '--new'], { env }));
   names.prompted = first.thread_id;
-  await command(home, desk, words, { env });
+  await command(home, desk, args, { env });
   writeFileSync(join(desk, 'two.yaml'), PIPELINE);
   const ran = JSON.parse(await command(home, desk, ['pipeline', 'run', 'two.yaml', '--json']));
   names.run = ran.run;
@@ -124,7 +124,7 @@ async function promptByCommand(home: string, desk: string, names: Names): Promis
 async function answersOf(home: string, now: number, keys: Keys, names: Names): Promise<Asked[]> {
   mock.timers.enable({ apis: ['Date'], now });
   await using served = await serveHome(home);
-  const asked: Asked[] = [];
-  for (const question of questionsAbout(names)) asked.push(await recordAnswer(served, keys, question));
-  return asked;
+  const answers: Asked[] = [];
+  for (const question of questionsAbout(names)) answers.push(await recordAnswer(served, keys, question));
+  return answers;
 }

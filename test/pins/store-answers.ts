@@ -53,11 +53,11 @@ function toRecord({ status, json, text, bytes, about }: Answer): RecordedAnswer 
   if (status >= 400) return { status, json: { code: json?.code } };
   if (json !== null) {
     const sorted = inOrder(json);
-    const said = JSON.stringify(sorted);
+    const serialized = JSON.stringify(sorted);
     return {
       status,
       ...facts,
-      ...(said.length > READABLE_CHARS ? { sha256: hash(said) } : { json: sorted }),
+      ...(serialized.length > READABLE_CHARS ? { sha256: hash(serialized) } : { json: sorted }),
     };
   }
   const readable = text.length <= READABLE_CHARS && !text.includes('\ufffd');
@@ -73,6 +73,6 @@ function inOrder(value: Wire): Wire {
   return Object.fromEntries(entries.map(([key, each]) => [key, inOrder(each)]));
 }
 
-function hash(said: string | Uint8Array): string {
-  return createHash('sha256').update(said).digest('hex');
+function hash(content: string | Uint8Array): string {
+  return createHash('sha256').update(content).digest('hex');
 }

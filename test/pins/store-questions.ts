@@ -8,7 +8,7 @@ const A2A = { 'A2A-Version': '1.0' };
  * about receipts and counts come first.
  */
 export function questionsAbout(names: Names): Planned[] {
-  const named = (name: string) => names[name]!;
+  const idOf = (name: string) => names[name]!;
   const list: Planned[] = [];
   const add = (about: string, path: string, o: Partial<Planned> = {}) =>
     void list.push({ about, as: 'ann', path, ...o });
@@ -36,23 +36,23 @@ export function questionsAbout(names: Names): Planned[] {
     'failed',
     'queued',
   ])
-    add('receipts', `/pull/${named(name)}/receipts`);
+    add('receipts', `/pull/${idOf(name)}/receipts`);
   add('tasks', '/tasks');
-  for (const name of ['queued', 'done', 'failed', 'a2a-completed']) add('tasks', `/tasks/${named(name)}`);
+  for (const name of ['queued', 'done', 'failed', 'a2a-completed']) add('tasks', `/tasks/${idOf(name)}`);
 
   const threads = ['thread', 'bare', 'a2a-completed-thread', 'prompted', 'run'];
   // The list includes threads that commands created, because commands use Ann's tenant.
-  for (const name of threads) add('threads', `/threads/${named(name)}/stats`);
+  for (const name of threads) add('threads', `/threads/${idOf(name)}/stats`);
   add('threads', '/stats');
   add('threads', '/threads');
   for (const name of threads) {
-    const at = `/threads/${named(name)}`;
+    const at = `/threads/${idOf(name)}`;
     add('threads', at);
     add('threads', `${at}/state`);
     add('events', `${at}/events?limit=1000`);
     add('artifacts', `${at}/artifacts`);
   }
-  const at = `/threads/${named('thread')}`;
+  const at = `/threads/${idOf('thread')}`;
   // v2 to v5 use all operations, v20 is an ordinary patch, v41 and v53 have snapshots, v55 is compacted.
   for (const version of [1, 2, 3, 4, 5, 20, 41, 52, 53, 54, 55, 56])
     add('threads', `${at}/state?at=v${version}`);
@@ -69,8 +69,8 @@ export function questionsAbout(names: Names): Planned[] {
   }
   add('search', `${at}/search?q=lighthouse`);
   add('search', `${at}/search?q=survey`);
-  add('render', `/render/${named('thread')}?format=openai`);
-  add('deleted', `/threads/${named('deleted')}`);
+  add('render', `/render/${idOf('thread')}?format=openai`);
+  add('deleted', `/threads/${idOf('deleted')}`);
   const hold = { token: 'another', holder: 'somebody else', ttl: 60 };
   add('hold', `${at}/hold`, { method: 'POST', body: hold });
   const renewed = { token: 'hold-token', holder: 'ann at her desk', ttl: 3600, renew: true };
@@ -89,24 +89,24 @@ export function questionsAbout(names: Names): Planned[] {
   replay('work.dead', 1);
 
   for (const name of ['submitted', 'completed', 'canceled', 'hooked'])
-    add('a2a', `/a2a/relay/tasks/${named(`a2a-${name}`)}`, { headers: A2A });
+    add('a2a', `/a2a/relay/tasks/${idOf(`a2a-${name}`)}`, { headers: A2A });
   add('a2a', '/a2a/relay/tasks?includeArtifacts=true', { headers: A2A });
-  const hooks = `/a2a/relay/tasks/${named('a2a-hooked')}/pushNotificationConfigs`;
+  const hooks = `/a2a/relay/tasks/${idOf('a2a-hooked')}/pushNotificationConfigs`;
   add('a2a', hooks, { headers: A2A });
   add('a2a', `${hooks}/hook-1`, { headers: A2A });
 
   const pointers = ['text', 'json', 'binary', 'large', 'limited', 'tenants', 'once', 'announced', 'revoked'];
-  for (const name of pointers) add('pointers', `/peek/${named(name)}`);
+  for (const name of pointers) add('pointers', `/peek/${idOf(name)}`);
   for (const name of pointers) {
-    add('pointers', `/pull/${named(name)}?raw=1`);
-    add('pointers', `/pull/${named(name)}?raw=1`, { as: null });
+    add('pointers', `/pull/${idOf(name)}?raw=1`);
+    add('pointers', `/pull/${idOf(name)}?raw=1`, { as: null });
   }
-  add('pointers', `/pull/${named('limited')}`);
-  add('pointers', `/pull/${named('text')}`);
-  add('pointers', `/pull/${named('large')}?grep=line%20599`);
-  add('pointers', `/pull/${named('json')}?json=/a/2/b`);
-  add('pointers', `/pull/${named('acmes')}`, { as: 'acme' });
-  add('pointers', `/pull/${named('acmes')}`, { as: 'ann' });
+  add('pointers', `/pull/${idOf('limited')}`);
+  add('pointers', `/pull/${idOf('text')}`);
+  add('pointers', `/pull/${idOf('large')}?grep=line%20599`);
+  add('pointers', `/pull/${idOf('json')}?json=/a/2/b`);
+  add('pointers', `/pull/${idOf('acmes')}`, { as: 'acme' });
+  add('pointers', `/pull/${idOf('acmes')}`, { as: 'ann' });
   if (names.share !== undefined) addSpaces(names, add);
   return list;
 }

@@ -139,8 +139,8 @@ async function assertRepeats(ask: AskAnn): Promise<void> {
   const invoke = { capability: 'retrieval.search', thread_id: THREAD, args: { query: 'lighthouse' } };
   const found = (await ask({ method: 'POST', path: '/cap/invoke', body: invoke })).json;
   // The cached answer is older than the report, so the first search runs. The second search gets the cached answer.
-  const known = (await ask({ method: 'POST', path: '/cap/invoke', body: invoke })).json;
-  assert.deepEqual([found.cache_hit, known.cache_hit], [false, true]);
+  const cached = (await ask({ method: 'POST', path: '/cap/invoke', body: invoke })).json;
+  assert.deepEqual([found.cache_hit, cached.cache_hit], [false, true]);
 }
 
 test('a home of the last version before 0.3.0 gives the same answers as when it was created', async (t) => {
@@ -230,8 +230,8 @@ test('commands find the data that earlier commands stored', async (t) => {
   assert.equal(await stdoutOf('pull', names.local!), 'pushed without a server');
   const key = await stdoutOf('channel', 'key', 'show', 'sealed');
   assert.equal(key.trim(), '0TrWikZuvXWf9cOFymX-ZrFxUezLD-OdH98p2fpVSjA=');
-  const shown = JSON.parse(await stdoutOf('pipeline', 'show', names.run!, '--json'));
-  assert.equal(shown.status, 'done');
+  const pipeline = JSON.parse(await stdoutOf('pipeline', 'show', names.run!, '--json'));
+  assert.equal(pipeline.status, 'done');
   assert.equal(
     await stdoutOf('artifact', 'get', '01a1e3f9c509c9cdbc7484a34a', '--thread', THREAD),
     'plain words',

@@ -17,11 +17,11 @@ export function formatRequest({ send, headers, body, bodyOf }: Ready): string {
 export function formatAnswer({ status, headers, body }: Answer, pin: Pinned['pin']): string {
   // Record Content-Length only if ranges are supported. Otherwise a short stream has it or not, depending on timing.
   const sized = body.length === 0 || headers.some(([name]) => name === 'accept-ranges');
-  const kept = headers.filter(([name]) => {
+  const pinnedHeaders = headers.filter(([name]) => {
     if (pin === 'type') return name === 'content-type';
     return !NOISE.has(name) && (sized || name !== 'content-length');
   });
-  const lines = kept.map(([name, value]) => `< ${name}: ${value}`).sort();
+  const lines = pinnedHeaders.map(([name, value]) => `< ${name}: ${value}`).sort();
   return [`< ${status}`, ...lines, ...(pin || body.length === 0 ? [] : [formatBody(body)])].join('\n');
 }
 

@@ -50,24 +50,24 @@ export function pinnedCalls(name: string): { method: string; path: string; statu
 }
 
 async function play({ requests, core, keys }: Transcript, under: string): Promise<string[]> {
-  let [asked, turn] = ['the first key', 0];
+  let [callName, turn] = ['the first key', 0];
   const drawn = new Map<string, number>();
   const env = {
     now: () => START + turn * 1000,
     // Derive random bytes from the request and the length, so that an additional draw does not change other values.
     randomBytes: (length: number) => {
-      const count = (drawn.get(`${asked}/${length}`) ?? 0) + 1;
-      drawn.set(`${asked}/${length}`, count);
-      return chance(`${asked}/${length}/${count}`, length);
+      const count = (drawn.get(`${callName}/${length}`) ?? 0) + 1;
+      drawn.set(`${callName}/${length}`, count);
+      return chance(`${callName}/${length}/${count}`, length);
     },
   };
   const open = process.env.RELAY_TEST_ENGINE ? undefined : () => openMemory({ env, gaps: false });
   const guarded = keys ? await startGuarded({ ...keys, env, open }) : null;
   await using relay = guarded ?? (await startRelay({ env, open, core }));
-  const known = new Map<string, unknown>();
+  const values = new Map<string, unknown>();
   if (guarded) {
     const scopes = ['push', 'pull', 'subscribe', 'threads', 'files', 'tasks', 'admin'] as const;
-    known.set('admin', await guarded.key({ name: 'admin', tenant: 'local', scopes }));
+    values.set('admin', await guarded.key({ name: 'admin', tenant: 'local', scopes }));
   }
   const bodies = new Map<string, Buffer>();
   const agent = new Agent({ keepAlive: true });
@@ -76,8 +76,8 @@ async function play({ requests, core, keys }: Transcript, under: string): Promis
   const deadline = Date.now() + 20_000;
   try {
     for (const pinned of requests) {
-      [asked, turn] = [pinned.name, turn + 1];
-      const fill = (text: string) => filled(text, known);
+      [callName, turn] = [pinned.name, turn + 1];
+      const fill = (text: string) => filled(text, values);
       const ready = prepare(pinned, fill, bodies);
       if (pinned.alone) for (const stream of streams) stream.destroy();
       let answer: Answer;
@@ -88,7 +88,7 @@ async function play({ requests, core, keys }: Transcript, under: string): Promis
       if (pinned.events !== undefined) streams.push(answer.stream);
       if (pinned.as) {
         bodies.set(pinned.as, answer.body);
-        known.set(pinned.as, meaningOf(answer.body.toString()));
+        values.set(pinned.as, meaningOf(answer.body.toString()));
       }
       written.push(`=== ${pinned.name}\n${formatRequest(ready)}\n${formatAnswer(answer, pinned.pin)}\n`);
     }
@@ -107,9 +107,9 @@ function chance(seed: string, length: number): Uint8Array<ArrayBuffer> {
   return new Uint8Array(Buffer.concat(blocks).subarray(0, length));
 }
 
-function filled(text: string, known: ReadonlyMap<string, unknown>): string {
+function filled(text: string, values: ReadonlyMap<string, unknown>): string {
   return text.replace(/\{\{([\w-]+)\.([\w.]+)\}\}/g, (all, as: string, path: string) => {
-    let value = known.get(as);
+    let value = values.get(as);
     for (const step of path.split('.')) value = (value as { [key: string]: unknown } | undefined)?.[step];
     assert.ok(value !== undefined, `${all} is not known`);
     return String(value);

@@ -39,9 +39,9 @@ test('results go to stdout, progress of steps to stderr, and details are shown b
     /^first running\nfirst done [\d.]+ s · [0-9a-f]{26}\nsecond running\nsecond done/m,
   );
   const { run } = JSON.parse((await relay(['pipeline', 'list', '--json'], o)).stdout).runs[0];
-  const shown = await relay(['pipeline', 'show', run.slice(0, 8)], o);
-  assert.match(shown.stdout, /input word +"milk"/);
-  assert.match(shown.stdout, /second +done/);
+  const result = await relay(['pipeline', 'show', run.slice(0, 8)], o);
+  assert.match(result.stdout, /input word +"milk"/);
+  assert.match(result.stdout, /second +done/);
   assert.equal((await relay(['pipeline', 'run', 'two.yaml', '--resume'], o)).code, 3);
 });
 
@@ -80,8 +80,8 @@ steps:
   const done = events.find(({ type, payload }) => type === 'step.done' && payload.step === 'review')!;
   assert.equal(done.payload.incomplete, 'cut');
   assert.match(done.payload.partial![0]!, /of app\.diff$/);
-  const shown = await relay(['pipeline', 'show', run], o);
-  assert.match(shown.stdout, /review +done +.*it saw only/);
+  const result = await relay(['pipeline', 'show', run], o);
+  assert.match(result.stdout, /review +done +.*it saw only/);
 });
 
 test('stdout and stderr of a failed step can be read later', async () => {
@@ -104,9 +104,9 @@ steps:
     const lines = stdout.trimEnd().split('\n');
     const complaint = `attempt ${i + 1} failed`;
     assert.ok(lines.includes(complaint), stdout);
-    const said = lines.filter((line) => line !== complaint);
+    const otherLines = lines.filter((line) => line !== complaint);
     assert.deepEqual(
-      said,
+      otherLines,
       Array.from({ length: 300 }, (_, n) => `line ${n + 1}`),
     );
   }
@@ -206,10 +206,10 @@ test('a model in a pipeline gets its system text and previews, and its tokens ar
     env: model.env,
   });
   assert.equal(code, 0, stderr);
-  const [asked] = model.asked;
-  assert.match(asked!.system, /^You are a poet\./);
-  assert.match(asked!.user, /artifact [0-9a-f]{26} "second"[\s\S]*TEA OF FIRST!/);
-  assert.doesNotMatch(asked!.user, /"first" \(tool_output\)/);
+  const [request] = model.asked;
+  assert.match(request!.system, /^You are a poet\./);
+  assert.match(request!.user, /artifact [0-9a-f]{26} "second"[\s\S]*TEA OF FIRST!/);
+  assert.doesNotMatch(request!.user, /"first" \(tool_output\)/);
   const stats = await relay(['stats', JSON.parse(stdout).run, '--json'], { home: at.home });
   const { billed, prompts, recent_prompts } = JSON.parse(stats.stdout);
   assert.ok(billed.input_tokens > 0);

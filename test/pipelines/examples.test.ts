@@ -31,8 +31,8 @@ for (const [name, checked] of [
 test('examples/researchers/pipeline.yaml: three researchers run at once, and the synthesiser sees all three results', async () => {
   using at = temporaryHome();
   await using model = await startFakeModel(({ user }) => {
-    const asked = user.slice(user.indexOf('Your task:\n') + 11);
-    return `[${asked.split(' ').slice(0, 2).join(' ')}]`;
+    const task = user.slice(user.indexOf('Your task:\n') + 11);
+    return `[${task.split(' ').slice(0, 2).join(' ')}]`;
   });
   const { stdout, stderr, code } = await relay(
     ['pipeline', 'run', join(EXAMPLES, 'researchers/pipeline.yaml'), '-i', 'topic=tea'],
@@ -41,7 +41,8 @@ test('examples/researchers/pipeline.yaml: three researchers run at once, and the
   assert.equal(code, 0, stderr);
   assert.equal(stdout, '[Write the]');
   const last = model.asked.at(-1)!.user;
-  for (const said of ['[Write an]', '[Analyse the]', '[Summarise the]']) assert.ok(last.includes(said), said);
+  for (const answer of ['[Write an]', '[Analyse the]', '[Summarise the]'])
+    assert.ok(last.includes(answer), answer);
   assert.ok(last.endsWith('Write the report on tea.'));
 });
 
@@ -54,8 +55,8 @@ test('examples/code-review/pipeline.yaml: each finding gets a fix, and one summa
   });
   const repo = `git init -q . && git config user.email a@b.c && git config user.name a &&
     echo one > f && git add f && git commit -qm one && echo two > f && git commit -qam two`;
-  const made = spawn('sh', ['-c', repo], { cwd: at.home, stdio: 'ignore' });
-  assert.equal(await new Promise((resolve) => made.once('close', resolve)), 0);
+  const child = spawn('sh', ['-c', repo], { cwd: at.home, stdio: 'ignore' });
+  assert.equal(await new Promise((resolve) => child.once('close', resolve)), 0);
   const ran = await relay(['pipeline', 'run', join(EXAMPLES, 'code-review/pipeline.yaml'), '--json'], {
     home: at.home,
     env: model.env,
@@ -86,8 +87,8 @@ test('examples/approved-review: three reviewers, and the review is posted after 
   );
   const repo = `git init -q . && git config user.email a@b.c && git config user.name a &&
     echo one > f && git add f && git commit -qm one`;
-  const made = spawn('sh', ['-c', repo], { cwd: at.home, stdio: 'ignore' });
-  assert.equal(await new Promise((resolve) => made.once('close', resolve)), 0);
+  const child = spawn('sh', ['-c', repo], { cwd: at.home, stdio: 'ignore' });
+  assert.equal(await new Promise((resolve) => child.once('close', resolve)), 0);
   const o = { home: at.home, env: { ...model.env, RELAY_PORT: '1' } };
   const file = join(EXAMPLES, 'approved-review/pipeline.yaml');
   const running = relay(['pipeline', 'run', file, '-i', 'post=cat > posted'], o);

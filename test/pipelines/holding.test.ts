@@ -54,16 +54,16 @@ test('a hold that is renewed while another process waits stays with its holder',
     const env = stoppedClock();
     const { first, ended, run, say } = await startWaitingRun({ env });
     t.after(() => say('at the end'));
-    const told: string[] = [];
+    const holders: string[] = [];
     const pause = (ms: number) => {
       env.advance(ms);
       mock.timers.tick(ms);
     };
     const second = openSecond(first, { env, pause });
-    await assert.rejects(second.resume(run, undefined, { waiting: ({ holder }) => told.push(holder) }), {
+    await assert.rejects(second.resume(run, undefined, { waiting: ({ holder }) => holders.push(holder) }), {
       code: 'run_held',
     });
-    assert.deepEqual([told, second.calls.length], [['ann'], 0]);
+    assert.deepEqual([holders, second.calls.length], [['ann'], 0]);
     say('first');
     await ended;
   } finally {

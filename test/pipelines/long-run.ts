@@ -101,10 +101,10 @@ interface Event {
  * Asserts that each step has one result and was not started again after it. Log, graph, state and report must agree.
  */
 export async function assertWhole(run: LongRun, id: string, count: number): Promise<void> {
-  const { value: shown } = await json<RunDetail>(['pipeline', 'show', id], run);
-  assert.equal(shown.status, 'done');
-  assert.equal(shown.steps.length, count);
-  assert.ok(shown.steps.every(({ status, ref }) => status === 'done' && ref !== undefined));
+  const { value: detail } = await json<RunDetail>(['pipeline', 'show', id], run);
+  assert.equal(detail.status, 'done');
+  assert.equal(detail.steps.length, count);
+  assert.ok(detail.steps.every(({ status, ref }) => status === 'done' && ref !== undefined));
   const { stdout } = await relay(['tail', id, '--all', '--json'], { home: run.home });
   const recorded = new Map<string, string>();
   for (const line of stdout.trim().split('\n')) {
@@ -117,16 +117,16 @@ export async function assertWhole(run: LongRun, id: string, count: number): Prom
     if (type === 'step.started')
       assert.ok(!recorded.has(payload.step!), `${payload.step} began again after it was recorded`);
   }
-  const refs = Object.fromEntries(shown.steps.map(({ step, ref }) => [step, ref]));
+  const refs = Object.fromEntries(detail.steps.map(({ step, ref }) => [step, ref]));
   assert.deepEqual(Object.fromEntries(recorded), refs);
-  for (const { step } of shown.steps) assert.equal(new Set(readStarts(run.notes, step)).size, 1, step);
+  for (const { step } of detail.steps) assert.equal(new Set(readStarts(run.notes, step)).size, 1, step);
   const { value: replay } = await json<{ matches: boolean }>(['replay', id], run);
   assert.equal(replay.matches, true);
   const { value: graph } = await json<{ steps: { id: string; status: string }[] }>(
     ['pipeline', 'graph', '--run', id],
     run,
   );
-  const statuses = shown.steps.map(({ step, status }) => [step, status]);
+  const statuses = detail.steps.map(({ step, status }) => [step, status]);
   assert.deepEqual(
     graph.steps.map((step) => [step.id, step.status]),
     statuses,

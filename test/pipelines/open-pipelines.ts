@@ -17,7 +17,7 @@ export interface OpenPipelines {
   readonly pipelines: Pipelines;
   /** All attempts at steps, in the order in which they started. */
   readonly calls: StepCall[];
-  readonly told: Progress[];
+  readonly progressEvents: Progress[];
   start(yaml: string, inputs?: { [name: string]: Json }, o?: Partial<RunOptions>): Promise<RunSummary>;
   resume(run: string, yaml?: string, o?: Partial<RunOptions>): Promise<RunSummary>;
   text(run: string, step: string): Promise<string>;
@@ -41,7 +41,7 @@ export function openPipelines(
   const env = o.env ?? systemEnv;
   const threads = openThreads({ env, ...(o.engine ? { engine: o.engine } : {}) });
   const calls: StepCall[] = [];
-  const told: Progress[] = [];
+  const progressEvents: Progress[] = [];
   const runner: StepRunner = async (call, at) => {
     calls.push(call);
     const result = await work(call, at);
@@ -69,7 +69,7 @@ export function openPipelines(
   });
   const options = (more: Partial<RunOptions> = {}): RunOptions => ({
     signal: new AbortController().signal,
-    progress: (progress) => told.push(progress),
+    progress: (progress) => progressEvents.push(progress),
     ...more,
   });
   const file = (text: string) => ({ text, file: 'test.yaml', name: 'test' });
@@ -77,7 +77,7 @@ export function openPipelines(
     threads,
     pipelines,
     calls,
-    told,
+    progressEvents,
     start: (yaml, inputs = {}, more) => pipelines.start(file(yaml), inputs, options(more)),
     resume: (run, yaml, more) => pipelines.resume(run, yaml === undefined ? null : file(yaml), options(more)),
     async text(run, step) {
@@ -91,11 +91,11 @@ export function openPipelines(
 }
 
 export function memoryCache(): AnswerCache {
-  const kept = new Map<string, CachedAnswer>();
+  const cache = new Map<string, CachedAnswer>();
   return {
-    get: async (key) => kept.get(key) ?? null,
+    get: async (key) => cache.get(key) ?? null,
     put: async (key, answer) => {
-      kept.set(key, answer);
+      cache.set(key, answer);
     },
   };
 }

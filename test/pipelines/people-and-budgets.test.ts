@@ -10,8 +10,8 @@ import type { AskedQuestion } from '../../src/contract/questions.ts';
 import { openPipelines } from './open-pipelines.ts';
 
 const answers =
-  (asked: RunQuestion[], answer: (question: RunQuestion) => string) => async (q: RunQuestion) => {
-    asked.push(q);
+  (questions: RunQuestion[], answer: (question: RunQuestion) => string) => async (q: RunQuestion) => {
+    questions.push(q);
     q.onAsked({ id: 'q_1', question: q.question } as AskedQuestion, null);
     return { answer: answer(q), answered_by: 'ann', comment: null } as AskedQuestion;
   };
@@ -25,16 +25,18 @@ steps:
 `;
 
 test('an approval asks with its question and lets the run go on, and a rejection stops what depends on it', async () => {
-  const asked: RunQuestion[] = [];
-  const { start, calls, told, text } = openPipelines(() => 'it', { ask: answers(asked, () => 'approve') });
+  const questions: RunQuestion[] = [];
+  const { start, calls, progressEvents, text } = openPipelines(() => 'it', {
+    ask: answers(questions, () => 'approve'),
+  });
   const done = await start(APPROVED);
   assert.equal(done.status, 'done');
   assert.equal(await text(done.run, 'ok'), 'approve');
   assert.deepEqual(
-    [asked[0]!.question, asked[0]!.who, asked[0]!.timeoutMs],
+    [questions[0]!.question, questions[0]!.who, questions[0]!.timeoutMs],
     ['Post it?', ['ann'], 3_600_000],
   );
-  assert.ok(told.some(({ status, text }) => status === 'waiting' && text === 'q_1'));
+  assert.ok(progressEvents.some(({ status, text }) => status === 'waiting' && text === 'q_1'));
   assert.deepEqual(
     calls.map(({ step }) => step),
     ['work', 'post'],
@@ -95,9 +97,9 @@ steps: [{ id: fix, agent: m, prompt: Fix it., until: { check: npm test } }]`;
   assert.equal(await checked.text(fixed.run, 'fix'), 'change 2');
   assert.deepEqual(seen, ['npm test', 'npm test']);
   assert.match(checked.calls[2]!.prompt, /Attempt 1 was not enough/);
-  const kept = await checked.threads.api.content(fixed.run, fixed.steps[0]!.attempt_refs![0]!);
+  const content = await checked.threads.api.content(fixed.run, fixed.steps[0]!.attempt_refs![0]!);
   assert.match(
-    await new Response(kept.body as Uint8Array<ArrayBuffer>).text(),
+    await new Response(content.body as Uint8Array<ArrayBuffer>).text(),
     /change 1[\s\S]*the test fails/,
   );
 });
@@ -127,14 +129,14 @@ test('a budget in tokens or money stops a run after at most one call more per pa
 });
 
 test('with on_limit: ask a person extends the budget once for all steps, also after a resume', async () => {
-  const asked: RunQuestion[] = [];
-  const ask = answers(asked, () => (asked.length < 2 ? 'continue' : 'stop'));
+  const questions: RunQuestion[] = [];
+  const ask = answers(questions, () => (questions.length < 2 ? 'continue' : 'stop'));
   const { start, resume, calls } = openPipelines(() => BILLED, { ask });
   const yaml = SPENDING('{ tokens: 200, on_limit: ask }');
   const ran = await start(yaml);
   assert.equal(ran.status, 'failed');
   assert.ok(calls.length >= 4 && calls.length <= 5, `${calls.length} calls`);
-  assert.match(asked[0]!.question, /used up: 200 of 200 tokens. Continue/);
+  assert.match(questions[0]!.question, /used up: 200 of 200 tokens. Continue/);
   const before = calls.length;
   const again = await resume(ran.run, yaml);
   assert.equal(again.status, 'failed');
@@ -233,7 +235,7 @@ steps:
   );
   const { run } = await opened.start(yaml);
   const { events } = await opened.threads.api.events(run);
-  let everything = JSON.stringify([events, opened.told, await opened.threads.api.state(run)]);
+  let everything = JSON.stringify([events, opened.progressEvents, await opened.threads.api.state(run)]);
   for (const { ref, preview } of (await opened.threads.api.artifacts(run)).artifacts) {
     const { body } = await opened.threads.api.content(run, ref);
     everything += preview.text + (await new Response(body as Uint8Array<ArrayBuffer>).text());

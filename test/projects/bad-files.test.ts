@@ -98,6 +98,6 @@ test('todo list has pages, and counts of what is left out are true', async () =>
   assert.equal((await folder.relay(['todo', 'list', '--after', 'TODO-999'])).code, 2);
 
   const { text, omitted } = await brief(folder, true);
-  const shown = text.match(/^- TODO-/gm)!.length;
-  assert.equal(shown + omitted, 600, text);
+  const listedCount = text.match(/^- TODO-/gm)!.length;
+  assert.equal(listedCount + omitted, 600, text);
 });

@@ -169,7 +169,7 @@ test('the brief has every heading that a person added, and the commands before d
   for (const max of [100, 130, 160, 200, 250]) {
     const { text } = await boundedBrief(draft, max, now, async (each) => countTokens(each));
     assert.ok(countTokens(text).tokens <= max);
-    const shown = ranked.filter((line) => text.split('\n').includes(line));
-    assert.deepEqual(shown, ranked.slice(0, shown.length), `${max}\n${text}`);
+    const listed = ranked.filter((line) => text.split('\n').includes(line));
+    assert.deepEqual(listed, ranked.slice(0, listed.length), `${max}\n${text}`);
   }
 });

@@ -52,9 +52,9 @@ test('the brief shows each part with source and age, overdue todos, and the comm
     stdout,
     /## Where we are \(git status\)\n- Uncommitted: \?\? form\.ts\n- Branch main at [0-9a-f]{9}\n/,
   );
-  const asked = await folder.relay(['project', 'start', '--for', '用户登录']);
+  const result = await folder.relay(['project', 'start', '--for', '用户登录']);
   assert.match(
-    asked.stdout,
+    result.stdout,
     /## About: 用户登录 \(todos\.json, decisions\.md\)\n- TODO-004 .*: 重构登录模块\n\n## State/,
   );
   assert.equal(json.text, stdout);
@@ -118,8 +118,8 @@ test('the brief of a hook uses its 1 000 tokens in every language, like the comm
     }));
     folder.write('todos.json', JSON.stringify({ todos, last_review: hoursAgo(1) }));
     const { stdout: hook } = await folder.relay(['hook', 'claude', 'session-start'], { stdin: '{}' });
-    const told = JSON.parse(hook).hookSpecificOutput.additionalContext as string;
-    const { tokens } = countTokens(told);
+    const context = JSON.parse(hook).hookSpecificOutput.additionalContext as string;
+    const { tokens } = countTokens(context);
     assert.ok(tokens <= 1_000 && tokens > 900, `${language}: ${tokens}`);
   }
 });

@@ -33,9 +33,9 @@ test('with a state.json of another program, the project files live in .relay and
   using folder = new ScratchFolder();
   folder.git('init', '-q');
   folder.write('state.json', OTHERS);
-  const made = await folder.relay(['project', 'init']);
-  assert.equal(made.code, 0, made.stderr);
-  assert.match(made.stdout, /wrote {2}\.relay\/state\.json/);
+  const result = await folder.relay(['project', 'init']);
+  assert.equal(result.code, 0, result.stderr);
+  assert.match(result.stdout, /wrote {2}\.relay\/state\.json/);
   assert.equal(folder.read('state.json'), OTHERS);
   const project = (await findProject(join(folder.path, '.git', '..')))!;
   await project.sync({ task: 'Boil', done: ['fill'], decisions: [NEW_DECISION] });
@@ -73,8 +73,8 @@ const NEW_DECISION = { title: 'Boil slowly', context: 'gas', decision: 'slowly',
 
 test('one setting names another folder for the project files, and init creates the folder of the project', async () => {
   using folder = new ScratchFolder();
-  const made = await folder.relay(['project', 'init', 'new/shop', '--files', 'docs/relay']);
-  assert.equal(made.code, 0, made.stderr);
+  const result = await folder.relay(['project', 'init', 'new/shop', '--files', 'docs/relay']);
+  assert.equal(result.code, 0, result.stderr);
   assert.deepEqual(folder.json('new/shop/.relay/project.json'), { folder: 'docs/relay' });
   const project = (await findProject(join(folder.path, 'new/shop/docs')))!;
   await project.sync({ task: 'Boil' });

@@ -63,8 +63,8 @@ test('sync stores a note with a secret and warns; every brief masks the secret a
     assert.match(stdout, /Rotate \[redacted\]/, command.join(' '));
     assert.match(stdout, /Possible secrets were masked: /, command.join(' '));
   }
-  const [shown] = await dashboardProjects([folder.path]).list();
-  assertNoSecrets(JSON.stringify(await dashboardProjects([folder.path]).get(shown!.id)));
+  const [project] = await dashboardProjects([folder.path]).list();
+  assertNoSecrets(JSON.stringify(await dashboardProjects([folder.path]).get(project!.id)));
 });
 
 test('a secret that is split by invisible characters is also masked', async () => {

@@ -36,11 +36,11 @@ async function assertAnswersWhenWrapped(
   assert.equal(code, 0, stderr);
   assert.match(stdout, /All is well\./);
   assert.match(stderr, /answer [0-9a-f]{26} · state v\d/);
-  const said = JSON.stringify(WORDS).slice(1, -1);
-  const asked = model.asked.filter(({ body }) => body.includes(said));
-  assert.ok(asked.length > 0, 'the model was asked with the words as they were said');
+  const escapedWords = JSON.stringify(WORDS).slice(1, -1);
+  const requests = model.requests.filter(({ body }) => body.includes(escapedWords));
+  assert.ok(requests.length > 0, 'the model was asked with the words as they were said');
   assert.ok(
-    asked.some(({ body }) => body.includes('Your task:')),
+    requests.some(({ body }) => body.includes('Your task:')),
     'the prompt came with them',
   );
 }

@@ -19,8 +19,8 @@ test('relay "words" creates a thread, streams the answer to stdout and prints th
   assert.equal(first.stdout, 'I saw the fox.\n');
   assert.match(first.stderr, /[\d,]+ tokens instead of [\d,]+ pasted \(o200k_base\); billed \d+ in, \d+ out/);
   assert.match(first.stderr, /thread [0-9a-f-]{36}/);
-  const shown = await relay(['show'], { home: at.home });
-  assert.ok(first.stderr.includes(shown.stdout.match(/^thread_id +(\S+)/)![1]!));
+  const result = await relay(['show'], { home: at.home });
+  assert.ok(first.stderr.includes(result.stdout.match(/^thread_id +(\S+)/)![1]!));
   const next = await relay(['run', 'and?', '--json'], { home: at.home, env: model.env });
   const outcome = JSON.parse(next.stdout);
   assert.ok(first.stderr.includes(outcome.thread_id));
@@ -88,7 +88,7 @@ test('config.json sets the model, an environment variable overrides it, and a fl
     assert.equal(code, 0, stderr);
   }
   assert.deepEqual(
-    model.asked.map((asked) => asked.model),
+    model.asked.map((request) => request.model),
     ['of-the-file', 'of-the-variable', 'of-the-flag'],
   );
 });

@@ -17,14 +17,14 @@ test('answering needs its own scope, which a key has only if its creator named i
   const agent = await relay.key({ name: 'agent' });
   assert.ok(!agent.scopes.includes('answer'));
   const person = await relay.key({ name: 'ann', scopes: ['threads', 'answer'] });
-  const asked = await relay.ask('POST', '/questions', {
+  const response = await relay.ask('POST', '/questions', {
     key: agent,
     body: { question: 'Deploy?', choices: ['yes', 'no'], who: ['ann'] },
   });
-  assert.equal(asked.status, 201, asked.text);
-  const { id } = asked.json;
-  const answer = (key: typeof agent, given: string) =>
-    relay.ask('POST', `/questions/${id}/answer`, { key, body: { answer: given } });
+  assert.equal(response.status, 201, response.text);
+  const { id } = response.json;
+  const answer = (key: typeof agent, text: string) =>
+    relay.ask('POST', `/questions/${id}/answer`, { key, body: { answer: text } });
   assert.equal((await answer(agent, 'yes')).status, 403);
   assert.equal((await relay.ask('POST', `/questions/${id}/link`, { key: agent })).status, 403);
   const other = await relay.key({ name: 'bob', scopes: ['threads', 'answer'] });
@@ -42,13 +42,13 @@ test('the first of many concurrent answers counts, and the thread has one event 
   const client = new ContextRelay({ baseUrl: relay.url });
   const thread = await client.threads.create({ name: 'run' });
   const input = { question: 'Ship it?', thread_id: thread.id, step: 'ship', idempotency_key: 'same' };
-  const asked = await client.questions.ask(input);
-  assert.equal((await client.questions.ask(input)).id, asked.id);
+  const question = await client.questions.ask(input);
+  assert.equal((await client.questions.ask(input)).id, question.id);
   const tries = await Promise.allSettled(
-    ['a', 'b', 'c', 'd'].map((answer) => client.questions.answer(asked.id, { answer })),
+    ['a', 'b', 'c', 'd'].map((answer) => client.questions.answer(question.id, { answer })),
   );
   assert.equal(tries.filter(({ status }) => status === 'fulfilled').length, 1);
-  const { answer, answered_at } = await client.questions.get(asked.id);
+  const { answer, answered_at } = await client.questions.get(question.id);
   const events = (await Array.fromAsync(thread.events())).filter(({ type }) => type.startsWith('question.'));
   assert.deepEqual(
     events.map(({ type, payload }) => [type, payload.step, payload.answer, payload.answered_at]),
@@ -64,21 +64,21 @@ test('a link shows a form, only the form answers, and the link works once', asyn
   await using relay = await startRelay();
   const client = new ContextRelay({ baseUrl: relay.url });
   const hostile = '<script>alert(1)</script>';
-  const asked = await client.questions.ask({ question: hostile, choices: ['go "on"', 'stop'] });
-  const { url } = await client.questions.link(asked.id);
-  const second = await client.questions.link(asked.id);
+  const question = await client.questions.ask({ question: hostile, choices: ['go "on"', 'stop'] });
+  const { url } = await client.questions.link(question.id);
+  const second = await client.questions.link(question.id);
   const page = await fetch(url);
   const html = await page.text();
   assert.equal(page.status, 200);
   assert.ok(!html.includes('<script>'));
   assert.match(html, /value="go &#34;on&#34;"/);
   assert.match(page.headers.get('content-security-policy') ?? '', /default-src 'none'/);
-  assert.equal((await client.questions.get(asked.id)).status, 'open');
+  assert.equal((await client.questions.get(question.id)).status, 'open');
   const send = (to: string, answer: string) =>
     fetch(to, { method: 'POST', headers: FORM, body: new URLSearchParams({ answer, comment: 'ok' }) });
   assert.equal((await send(url, 'other')).status, 400);
   assert.equal((await send(url, 'go "on"')).status, 200);
-  const done = await client.questions.get(asked.id);
+  const done = await client.questions.get(question.id);
   assert.deepEqual(
     [done.answer, done.comment, done.via, done.answered_by],
     ['go "on"', 'ok', 'link', 'link'],
@@ -89,7 +89,7 @@ test('a link shows a form, only the form answers, and the link works once', asyn
   }
   assert.equal((await fetch(`${relay.url}/answer/cr_answer_unknown`)).status, 410);
   const token = url.split('/').at(-1)!;
-  for (const path of ['/questions', '/threads', '/pointers', `/questions/${asked.id}`]) {
+  for (const path of ['/questions', '/threads', '/pointers', `/questions/${question.id}`]) {
     const answer = await fetch(relay.url + path, { headers: { Authorization: `Bearer ${token}` } });
     // A relay without keys answers everybody, so the token of the link neither helps nor harms.
     assert.equal(answer.status, 200, path);
@@ -150,9 +150,9 @@ test('a default and a step have a maximum length, and ended questions make room 
     await records.put(prefix + older, { ...value, id: older, asked: n });
   }
   await questions.ask({ question: 'q' });
-  const kept = await Array.fromAsync(allRecords(records, prefix), ({ key }) => key);
-  assert.equal(kept.length, QUESTIONS_KEPT);
-  assert.ok(kept.includes(prefix + id), 'the oldest ones were deleted');
+  const keys = await Array.fromAsync(allRecords(records, prefix), ({ key }) => key);
+  assert.equal(keys.length, QUESTIONS_KEPT);
+  assert.ok(keys.includes(prefix + id), 'the oldest ones were deleted');
 });
 
 test('the token of a link is no key: it opens nothing on a relay with keys', async () => {

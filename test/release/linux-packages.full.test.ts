@@ -52,8 +52,8 @@ for (const kind of KINDS) {
       const program = join(parent, 'relay');
       compileExecutable(program);
       for (const version of VERSIONS) {
-        const made = await kind.make({ version, program, folder: parent, quick: true });
-        copyFileSync(made, join(root, 'srv', version));
+        const packageFile = await kind.make({ version, program, folder: parent, quick: true });
+        copyFileSync(packageFile, join(root, 'srv', version));
       }
     });
     after(() => rmSync(parent, { recursive: true, force: true }));

@@ -43,15 +43,15 @@ export function missing(...tools: readonly string[]): string | false {
 
 /** Creates a root folder with a Debian without Node. debootstrap downloads it once; it is cached in node_modules. */
 export async function layDebianRoot(root: string): Promise<void> {
-  const kept = join(ROOT, 'node_modules', '.cache', 'fixtures', 'debian-stable');
-  if (!existsSync(kept)) {
-    const partial = `${kept}.${process.pid}`;
+  const cacheFolder = join(ROOT, 'node_modules', '.cache', 'fixtures', 'debian-stable');
+  if (!existsSync(cacheFolder)) {
+    const partial = `${cacheFolder}.${process.pid}`;
     mkdirSync(dirname(partial), { recursive: true });
     const args = ['--variant=minbase', 'stable', partial];
     await must('debootstrap', args, { env: outsideEnv() });
-    if (!existsSync(kept)) renameSync(partial, kept);
+    if (!existsSync(cacheFolder)) renameSync(partial, cacheFolder);
   }
-  await must('cp', ['--archive', '--reflink=auto', kept, root]);
+  await must('cp', ['--archive', '--reflink=auto', cacheFolder, root]);
 }
 
 /**

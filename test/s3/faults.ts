@@ -29,16 +29,16 @@ export async function startFaults(endpoint: string, every = EVERY): Promise<Faul
   const faults = { isOut: false, listings: 0 };
   const happened = { error: 0, slow: 0, cut: 0, lost: 0 };
   let count = 0;
-  const server = createServer((asked, answer) => {
+  const server = createServer((incoming, answer) => {
     const turn = ++count;
-    if (asked.url!.includes('list-type=2')) faults.listings++;
+    if (incoming.url!.includes('list-type=2')) faults.listings++;
     const fault = every > 0 && turn % every === 0 ? KINDS[(turn / every) % KINDS.length] : undefined;
     if (fault) happened[fault]++;
     if (faults.isOut || fault === 'error') {
-      asked.resume();
+      incoming.resume();
       answer.writeHead(500).end();
-    } else if (fault === 'slow') setTimeout(() => forward(to, asked, answer), SLOW_MS);
-    else forward(to, asked, answer, fault);
+    } else if (fault === 'slow') setTimeout(() => forward(to, incoming, answer), SLOW_MS);
+    else forward(to, incoming, answer, fault);
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   return Object.assign(faults, {
@@ -51,22 +51,22 @@ export async function startFaults(endpoint: string, every = EVERY): Promise<Faul
   });
 }
 
-function forward(to: URL, asked: IncomingMessage, answer: ServerResponse, fault?: 'cut' | 'lost'): void {
-  const { method, url, headers } = asked;
+function forward(to: URL, incoming: IncomingMessage, answer: ServerResponse, fault?: 'cut' | 'lost'): void {
+  const { method, url, headers } = incoming;
   // Keep the Host header, because the signature covers it.
-  const passed = request({ host: to.hostname, port: to.port, method, path: url, headers }, (got) => {
+  const passed = request({ host: to.hostname, port: to.port, method, path: url, headers }, (upstream) => {
     if (fault === 'lost') {
-      got.resume().once('end', () => answer.destroy());
+      upstream.resume().once('end', () => answer.destroy());
       return;
     }
-    answer.writeHead(got.statusCode!, got.headers);
-    const length = Number(got.headers['content-length'] ?? 0);
+    answer.writeHead(upstream.statusCode!, upstream.headers);
+    const length = Number(upstream.headers['content-length'] ?? 0);
     if (fault !== 'cut' || length < 2 || method === 'HEAD') {
-      got.pipe(answer);
+      upstream.pipe(answer);
       return;
     }
     let left = length >> 1;
-    got.on('data', (piece: Uint8Array) => {
+    upstream.on('data', (piece: Uint8Array) => {
       const part = piece.subarray(0, left);
       left -= part.length;
       answer.write(part, () => left === 0 && answer.destroy());
@@ -74,5 +74,5 @@ function forward(to: URL, asked: IncomingMessage, answer: ServerResponse, fault?
   });
   passed.once('error', () => answer.destroy());
   answer.once('close', () => passed.destroy());
-  asked.pipe(passed);
+  incoming.pipe(passed);
 }

@@ -66,8 +66,8 @@ export async function startS3Server(): Promise<S3Server> {
   const folder = mkdtempSync(join(tmpdir(), 'relay-s3-'));
   const [port] = await freePorts(1);
   const access = ['--access', KEYS.accessKeyId, '--secret', KEYS.secretAccessKey];
-  const words = [...access, '--port', `127.0.0.1:${port}`, '--quiet', 'posix', folder];
-  const child = spawn(found.path, words, { stdio: 'ignore' });
+  const args = [...access, '--port', `127.0.0.1:${port}`, '--quiet', 'posix', folder];
+  const child = spawn(found.path, args, { stdio: 'ignore' });
   const endpoint = `http://127.0.0.1:${port}`;
   const stop = () => void child.kill('SIGKILL');
   process.once('exit', stop);
@@ -101,9 +101,9 @@ export async function startS3Server(): Promise<S3Server> {
     list: async (query) => new TextDecoder().decode(await ask('GET', `?${query}`)),
     async [Symbol.asyncDispose]() {
       process.off('exit', stop);
-      const gone = once(child, 'exit');
+      const exit = once(child, 'exit');
       stop();
-      await gone;
+      await exit;
       rmSync(folder, { recursive: true, force: true });
     },
   };

@@ -39,7 +39,7 @@ describe('a pointer of the original server, which sends no Relay-* headers', () 
     assert.equal(id, url.slice(-36));
     assert.deepEqual(metadata, { topic: 'survey' });
     assert.deepEqual([...new Set(Object.values(unknown))], [null]);
-    assert.ok(!original.asked.some(({ path }) => path === `/pull/${id}`));
+    assert.ok(!original.requests.some(({ path }) => path === `/pull/${id}`));
   });
 
   it('is decrypted with the key in its URL', async () => {
@@ -57,7 +57,7 @@ describe('a pointer of the original server, which sends no Relay-* headers', () 
 
   it('may be any URL that answers with an envelope; other answers are an error', async () => {
     const url = original.url + original.put(TEXT, { topic: 'survey' }).replace('/pull/', '/elsewhere/');
-    original.asked.length = 0;
+    original.requests.length = 0;
     assert.equal(await elsewhere().pull(url), TEXT);
     assert.equal(await elsewhere().pull(url, { lines: '1' }), 'first');
     const found = await elsewhere().inspect(url);
@@ -66,7 +66,7 @@ describe('a pointer of the original server, which sends no Relay-* headers', () 
       [url, { topic: 'survey' }, Buffer.byteLength(TEXT), null],
     );
     assert.deepEqual(
-      original.asked.filter(({ key }) => key !== undefined),
+      original.requests.filter(({ key }) => key !== undefined),
       [],
     );
     await assert.rejects(elsewhere().pull(`${original.url}/page`), /not a relay.*\{data, metadata\}/);

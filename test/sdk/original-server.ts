@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 export interface OriginalServer extends AsyncDisposable {
   readonly url: string;
   /** All requests: the path, and as `key` the Authorization header. */
-  readonly asked: { readonly path: string; readonly key: string | undefined }[];
+  readonly requests: { readonly path: string; readonly key: string | undefined }[];
   /** Stores an envelope and returns the path of its pointer. */
   put(data: string, metadata?: object): string;
 }
@@ -17,12 +17,12 @@ export interface OriginalServer extends AsyncDisposable {
  */
 export async function startOriginal(): Promise<OriginalServer> {
   const stored = new Map<string, string>();
-  const asked: { path: string; key: string | undefined }[] = [];
+  const requests: { path: string; key: string | undefined }[] = [];
   const answer = (response: ServerResponse, status: number, type: string, body: string) =>
     response.writeHead(status, { 'Content-Type': type }).end(body);
   const handle = (request: IncomingMessage, response: ServerResponse) => {
     const { pathname } = new URL(request.url!, 'http://any');
-    asked.push({ path: pathname, key: request.headers.authorization });
+    requests.push({ path: pathname, key: request.headers.authorization });
     if (pathname === '/page') return answer(response, 200, 'text/html', '<h1>Sign in</h1>');
     const [, kind = '', id = ''] = pathname.split('/');
     const text = stored.get(id);
@@ -38,7 +38,7 @@ export async function startOriginal(): Promise<OriginalServer> {
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
     url,
-    asked,
+    requests,
     put(data, metadata = {}) {
       const id = crypto.randomUUID();
       stored.set(id, JSON.stringify({ data, metadata }));

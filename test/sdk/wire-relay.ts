@@ -145,18 +145,18 @@ async function pull(stored: Stored, seen: Seen, response: ServerResponse): Promi
     json: query.get('json'),
     outline: query.get('outline'),
   });
-  const taken = part && (await takePart(new Uint8Array(stored.body), part, re2Matcher));
+  const excerpt = part && (await takePart(new Uint8Array(stored.body), part, re2Matcher));
   if (query.get('cost') === '1') {
-    const bytes = taken ? Buffer.byteLength(taken.text) : stored.body.length;
+    const bytes = excerpt ? Buffer.byteLength(excerpt.text) : stored.body.length;
     response
       .writeHead(200)
       .end(JSON.stringify({ tokens: 3, tokenizer: 'o200k_base', estimated: true, bytes }));
-  } else if (taken) {
+  } else if (excerpt) {
     const headers = {
-      'Relay-Part': encodeURIComponent(taken.about),
-      ...(taken.truncated ? { 'Relay-Truncated': '1' } : {}),
+      'Relay-Part': encodeURIComponent(excerpt.about),
+      ...(excerpt.truncated ? { 'Relay-Truncated': '1' } : {}),
     };
-    response.writeHead(200, headers).end(taken.text);
+    response.writeHead(200, headers).end(excerpt.text);
   } else {
     const size = stored.body.length;
     const range = /^bytes=(\d+)-(\d+)$/.exec(seen.headers.range ?? '');

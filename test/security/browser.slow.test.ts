@@ -212,10 +212,10 @@ test('the page of a pointer cannot be framed, and sends nothing to other hosts',
   assert.doesNotMatch(await inside.content(), /ContextRelay/);
   await framing.close();
   const page = await browser.newPage();
-  const asked: string[] = [];
-  page.on('request', (request) => asked.push(new URL(request.url()).origin));
+  const origins: string[] = [];
+  page.on('request', (request) => origins.push(new URL(request.url()).origin));
   await page.goto(`${relay.url}/pull/${id}`);
   await waitForPayload(page);
-  assert.deepEqual([...new Set(asked)], [relay.url]);
+  assert.deepEqual([...new Set(origins)], [relay.url]);
   await page.close();
 });

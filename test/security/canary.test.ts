@@ -20,7 +20,10 @@ after(() => {
   place[Symbol.dispose]();
 });
 
-async function start(said: string[], ...flags: string[]): Promise<{ url: string; child: ChildProcess }> {
+async function start(
+  outputChunks: string[],
+  ...flags: string[]
+): Promise<{ url: string; child: ChildProcess }> {
   const child = spawn(NODE, [ENTRY, 'up', '--port', '0', '--auth', ...flags], {
     env: cleanEnv({ home, env: { RELAY_DEBUG: '1' } }),
     cwd: home,
@@ -28,13 +31,13 @@ async function start(said: string[], ...flags: string[]): Promise<{ url: string;
   server = child;
   const url = await new Promise<string>((resolve, reject) => {
     const hear = (chunk: Buffer) => {
-      said.push(String(chunk));
-      const found = /listening on (http:\S+)/.exec(said.join(''))?.[1];
+      outputChunks.push(String(chunk));
+      const found = /listening on (http:\S+)/.exec(outputChunks.join(''))?.[1];
       if (found) resolve(found);
     };
     child.stdout.on('data', hear);
     child.stderr.on('data', hear);
-    child.once('exit', () => reject(new Error(said.join(''))));
+    child.once('exit', () => reject(new Error(outputChunks.join(''))));
   });
   return { url, child };
 }
@@ -109,20 +112,20 @@ test('keys, fragments and payloads appear only where they belong', async () => {
     join(home, 'config.json'),
     JSON.stringify({ log_requests: true, otlp_endpoint: otlp, metering_file: meteringFile }),
   );
-  const made = await command(
+  const result = await command(
     ['keys', 'create', 'canary', '--scopes', 'push,pull,subscribe,threads,tasks,admin'],
     { home },
   );
-  const key = made.stdout.trim();
+  const key = result.stdout.trim();
   assert.match(key, /^cr_live_/);
 
-  const said: string[] = [];
-  const { url, child } = await start(said);
+  const outputChunks: string[] = [];
+  const { url, child } = await start(outputChunks);
   const { fragment, ticket } = await sendEverything(url, key);
   const metrics = (await ask(url, 'GET', '/metrics')).text;
-  const gone = once(child, 'exit');
+  const exit = once(child, 'exit');
   child.kill('SIGTERM');
-  await gone;
+  await exit;
 
   // Start another server, and kill it during a request.
   const last: string[] = [];
@@ -137,12 +140,12 @@ test('keys, fragments and payloads appear only where they belong', async () => {
   crashed.child.kill('SIGABRT');
   await aborted;
 
-  const output = said.join('') + last.join('');
+  const output = outputChunks.join('') + last.join('');
   assert.match(output, /"event":"request"/);
   assert.match(traces.join(''), /pointers\.push/);
   assert.match(readFileSync(meteringFile, 'utf8'), /"operation":"push"/);
-  const told = { output, metrics, traces: traces.join(''), metering: readFileSync(meteringFile, 'utf8') };
-  for (const [where, text] of Object.entries(told)) {
+  const outputs = { output, metrics, traces: traces.join(''), metering: readFileSync(meteringFile, 'utf8') };
+  for (const [where, text] of Object.entries(outputs)) {
     for (const secret of [key, key.slice(8), fragment, ticket, CANARY]) {
       assert.ok(!text.includes(secret), `${secret} in the ${where}`);
     }

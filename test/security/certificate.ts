@@ -14,9 +14,9 @@ export function makeCertificate(name = 'localhost'): Certificate | null {
   const [cert, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];
   const dispose = () => rmSync(folder, { recursive: true, force: true });
   try {
-    const words = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
+    const args = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
     const subject = ['-subj', `/CN=${name}`, '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1'];
-    execFileSync('openssl', [...words, '-days', '2', '-keyout', key, '-out', cert, ...subject], {
+    execFileSync('openssl', [...args, '-days', '2', '-keyout', key, '-out', cert, ...subject], {
       stdio: 'ignore',
     });
     return { cert, key, [Symbol.dispose]: dispose };

@@ -59,13 +59,13 @@ test('a leased message has one holder and is not stuck when the clock jumps ahea
   const [one, two] = [await machine.start(), await machine.start()];
   await one.as('ann').channels.publish('c', 'work');
   await using ann = readFrom(one.as('ann'), 'c', { group: 'g' });
-  const [held] = await ann.take(1);
+  const [firstMessage] = await ann.take(1);
   ann.stop();
   machine.jump(DAY);
   await using bob = readFrom(two.as('bob'), 'c', { group: 'g' });
-  const taken = bob.take(1);
+  const pending = bob.take(1);
   let bobs = false;
-  void taken.then(() => {
+  void pending.then(() => {
     bobs = true;
   });
   // The members' timers were set before the clock jumped and would fire too late. So wake the members with messages.
@@ -73,11 +73,11 @@ test('a leased message has one holder and is not stuck when the clock jumps ahea
     await one.as('ann').channels.publish('c', 'wake up');
     return bobs;
   });
-  const [again] = await taken;
-  assert.deepEqual([again!.seq, again!.attempt], [held!.seq, 2]);
-  await assert.rejects(one.as('ann').channels.ack('c', 'g', claimOf(held!)), isConflict);
+  const [again] = await pending;
+  assert.deepEqual([again!.seq, again!.attempt], [firstMessage!.seq, 2]);
+  await assert.rejects(one.as('ann').channels.ack('c', 'g', claimOf(firstMessage!)), isConflict);
   machine.jump(-DAY);
-  await assert.rejects(one.as('ann').channels.extend('c', 'g', claimOf(held!)), isConflict);
+  await assert.rejects(one.as('ann').channels.extend('c', 'g', claimOf(firstMessage!)), isConflict);
   await two.as('bob').channels.ack('c', 'g', claimOf(again!));
 });
 

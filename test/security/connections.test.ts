@@ -115,17 +115,17 @@ test('headers that are too many or too large are refused', async () => {
 
 test('the number of connections is limited, in total and per address', async () => {
   await using relay = await startGuarded({ server: { connections: { perAddress: 3 } } });
-  const kept = [dial(relay.url), dial(relay.url), dial(relay.url)];
-  await Promise.all(kept.map((socket) => once(socket, 'connect')));
+  const sockets = [dial(relay.url), dial(relay.url), dial(relay.url)];
+  await Promise.all(sockets.map((socket) => once(socket, 'connect')));
   assert.equal(await closed(dial(relay.url)), '');
-  kept[0]!.destroy();
+  sockets[0]!.destroy();
   let status = 0;
   while (status !== 200)
     status = await relay.ask('GET', '/health').then(
       ({ status: s }) => s,
       () => 0,
     );
-  for (const socket of kept) socket.destroy();
+  for (const socket of sockets) socket.destroy();
 });
 
 test('a stopping server answers the requests that it accepted', async () => {

@@ -182,9 +182,9 @@ test('CORS headers do not leak into other responses, also not into cached ones',
       send(relay.url, 'GET', path, { Authorization, ...more }).then(({ headers }) => headers);
     const plain = await ask({});
     for (const Origin of corsOrigins) {
-      const told = await ask({ Origin });
-      assert.equal(told['access-control-allow-origin'], Origin);
-      assert.equal(told.vary, [plain.vary, 'Origin'].filter(Boolean).join(', '), path);
+      const headers = await ask({ Origin });
+      assert.equal(headers['access-control-allow-origin'], Origin);
+      assert.equal(headers.vary, [plain.vary, 'Origin'].filter(Boolean).join(', '), path);
     }
     const after = await ask({});
     assert.equal(after['access-control-allow-origin'], undefined);

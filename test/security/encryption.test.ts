@@ -58,42 +58,42 @@ function* files(folder: string): Generator<string> {
 
 /** Uses every feature that encrypts, with the canary in the plain text. Returns pointers and tasks. */
 async function encryptEverything(): Promise<{ pointers: string[]; tasks: string[] }> {
-  const words = `${CANARY} is the first line\nand this the second`;
+  const secretText = `${CANARY} is the first line\nand this the second`;
   using elsewhere = temporaryHome();
   const file = join(elsewhere.home, `${CANARY}.md`);
-  writeFileSync(file, `# ${words}`);
+  writeFileSync(file, `# ${secretText}`);
   const client = new ContextRelay({ baseUrl: env.CONTEXTRELAY_URL, channelKeys });
   await using mcp = await overStdio(home, '2025-11-25', { env });
   const pointers = [
-    await stdoutOf(['push', '--encrypt', '--count', '--channel', 'notes'], words),
+    await stdoutOf(['push', '--encrypt', '--count', '--channel', 'notes'], secretText),
     await stdoutOf(['push', '--encrypt', file]),
-    await mcp.call('push_context', { data: words, encrypted: true, channel: 'notes' }),
-    await client.push(words, {
+    await mcp.call('push_context', { data: secretText, encrypted: true, channel: 'notes' }),
+    await client.push(secretText, {
       encrypted: true,
       channel: 'notes',
       count: true,
       contentType: `text/${CANARY}`,
     }),
-    await client.push(new File([words], CANARY, { type: `text/${CANARY}` }), { encrypted: true }),
+    await client.push(new File([secretText], CANARY, { type: `text/${CANARY}` }), { encrypted: true }),
   ];
   for (const url of pointers) assert.match(await stdoutOf(['pull', url]), new RegExp(CANARY));
   for (const url of pointers) await stdoutOf(['pull', url, '--cost']);
 
-  const answer = await stdoutOf(['bridge', 'send', words, '--encrypt', '--wait']);
+  const answer = await stdoutOf(['bridge', 'send', secretText, '--encrypt', '--wait']);
   assert.match(answer, new RegExp(CANARY));
-  const failed = await relay(['bridge', 'send', `fail: ${words}`, '--encrypt', '--wait', '--json']);
+  const failed = await relay(['bridge', 'send', `fail: ${secretText}`, '--encrypt', '--wait', '--json']);
   assert.equal(JSON.parse(failed.stdout).status, 'failed');
   assert.match(JSON.parse(failed.stdout).text, new RegExp(CANARY));
-  const sent = await new AgentBridge(client).sendAndWait(words, { encrypted: true });
+  const sent = await new AgentBridge(client).sendAndWait(secretText, { encrypted: true });
   assert.match(sent.text, new RegExp(CANARY));
   // The channel `notes` has no bridge, so commands deliver the results.
   const own = ['--task-channel', 'notes', '--encrypt'];
   const [one, two] = [
-    await stdoutOf(['bridge', 'send', words, ...own]),
-    await stdoutOf(['bridge', 'send', words, ...own]),
+    await stdoutOf(['bridge', 'send', secretText, ...own]),
+    await stdoutOf(['bridge', 'send', secretText, ...own]),
   ];
-  await stdoutOf(['task', 'done', one, words, '--encrypt']);
-  await stdoutOf(['task', 'fail', two, words, '--encrypt']);
+  await stdoutOf(['task', 'done', one, secretText, '--encrypt']);
+  await stdoutOf(['task', 'fail', two, secretText, '--encrypt']);
   assert.match(await stdoutOf(['task', 'wait', one]), new RegExp(CANARY));
   return { pointers, tasks: [JSON.parse(failed.stdout).id, sent.id, one, two] };
 }

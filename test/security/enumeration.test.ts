@@ -25,8 +25,8 @@ test('missing, foreign, expired and revoked pointers give the same answer, byte 
     const answers = new Set<string>();
     for (const id of [NOBODY, foreign, expired, revoked, 'no-uuid']) {
       const { status, text, headers } = await relay.ask('GET', path.replace('ID', id), { key: mine });
-      const told = [...headers].filter(([name]) => name !== 'date').sort();
-      answers.add(JSON.stringify([status, text, told]));
+      const visibleHeaders = [...headers].filter(([name]) => name !== 'date').sort();
+      answers.add(JSON.stringify([status, text, visibleHeaders]));
     }
     assert.equal(answers.size, 1, path);
     assert.match([...answers][0]!, /^\[404,/);
@@ -105,7 +105,10 @@ test("one tenant's threads, artifacts, events and search do not exist for anothe
   const { json } = await relay.ask('POST', '/threads', { key: theirs, body: { name: 'secret plan' } });
   const thread = `/threads/${json.thread_id}`;
   const artifact = { name: 'notes', type: 'text', mime: 'text/plain', content: 'secret words' };
-  const { json: put } = await relay.ask('POST', `${thread}/artifacts`, { key: theirs, body: artifact });
+  const { json: storedArtifact } = await relay.ask('POST', `${thread}/artifacts`, {
+    key: theirs,
+    body: artifact,
+  });
   assert.equal((await relay.ask('GET', thread, { key: theirs })).status, 200);
   assert.deepEqual((await relay.ask('GET', '/threads', { key: mine })).json.threads, []);
   for (const path of [
@@ -115,8 +118,8 @@ test("one tenant's threads, artifacts, events and search do not exist for anothe
     '/events',
     '/events?stream=1',
     '/artifacts',
-    `/artifacts/${put.ref}`,
-    `/artifacts/${put.ref}/content`,
+    `/artifacts/${storedArtifact.ref}`,
+    `/artifacts/${storedArtifact.ref}/content`,
     '/search?q=secret',
     '/export',
   ]) {
@@ -138,22 +141,22 @@ test('a key is looked up by its hash, once, and compared in constant time', asyn
   await using relay = await startGuarded();
   const { key } = await relay.key();
   const { records } = relay.engine;
-  const asked: string[] = [];
+  const lookups: string[] = [];
   const [get, list] = [records.get.bind(records), records.list.bind(records)];
   records.get = (name) => {
-    asked.push(name);
+    lookups.push(name);
     return get(name);
   };
   records.list = (prefix, o) => {
-    asked.push(prefix);
+    lookups.push(prefix);
     return list(prefix, o);
   };
   const right = `key.${await sha256Hex(key)}/key`;
   assert.ok(await relay.core.keys.authenticate(key));
-  assert.deepEqual(asked, [right]);
+  assert.deepEqual(lookups, [right]);
   const wrong = key.slice(0, -1) + (key.endsWith('A') ? 'B' : 'A');
   assert.equal(await relay.core.keys.authenticate(wrong), null);
-  assert.deepEqual(asked, [right, `key.${await sha256Hex(wrong)}/key`]);
+  assert.deepEqual(lookups, [right, `key.${await sha256Hex(wrong)}/key`]);
   // The record of a key gives no access if it is stored under the hash of another key.
   await records.put(`key.${await sha256Hex(wrong)}/key`, (await get(right))!.value);
   assert.equal(await relay.core.keys.authenticate(wrong), null);

@@ -45,21 +45,24 @@ test('a share link of an expensive thread cannot block the server', async () => 
   const { token } = await own.shares.create({ thread_id: id });
   const { key } = await relay.key({ tenant: 'other' });
   const shared = { headers: { Authorization: `Bearer ${token}` } };
-  const asked = ['state/blame', 'state/diff?from=v1', 'state?at=v12', 'state/blame?at=v21'].map((what) =>
+  const requests = ['state/blame', 'state/diff?from=v1', 'state?at=v12', 'state/blame?at=v21'].map((what) =>
     fetch(`${relay.url}/threads/${id}/${what}`, shared),
   );
   let done = 0;
-  for (const one of asked) void one.then(() => done++);
+  for (const one of requests) void one.then(() => done++);
   let meanwhile = 0;
   let busy = 0;
-  while (done < asked.length) {
+  while (done < requests.length) {
     assert.equal((await relay.ask('GET', '/channels', { key })).status, 200);
     meanwhile++;
     if (texts.jobs.running > 0) busy++;
   }
-  const statuses = await Promise.all(asked.map(async (one) => (await one).status));
+  const statuses = await Promise.all(requests.map(async (one) => (await one).status));
   assert.deepEqual(statuses, [200, 200, 200, 200]);
-  assert.ok(busy >= asked.length, `${busy} of ${meanwhile} requests were answered beside a fold in a thread`);
+  assert.ok(
+    busy >= requests.length,
+    `${busy} of ${meanwhile} requests were answered beside a fold in a thread`,
+  );
 });
 
 test('an import is folded in a worker thread, and one that is too expensive is refused and leaves nothing', async () => {

@@ -91,14 +91,14 @@ test('the caller that deletes a task cannot forge its result', async () => {
   assert.equal((await relay.ask('DELETE', `/pull/${id}`, { key: stranger })).status, 204);
   await push(stranger, { data: 'forged', channel: 'agent-done', metadata: { task_id: id, status: 'ok' } });
   // Send a message after the forged one: when it arrives, the waiting client has seen both.
-  const heard = Promise.withResolvers<void>();
+  const lastReceived = Promise.withResolvers<void>();
   const done = as(owner).subscribe('agent-done', ({ metadata }) => {
-    if (metadata?.last) heard.resolve();
+    if (metadata?.last) lastReceived.resolve();
   });
   await done.ready;
   await using __ = { [Symbol.asyncDispose]: () => done.close() };
   await push(stranger, { data: 'x', channel: 'agent-done', metadata: { last: true } });
-  await heard.promise;
+  await lastReceived.promise;
   setTimeout(() => ended.abort(), 500);
   const outcome = await waiting.then(
     ({ text }) => text,
@@ -124,12 +124,12 @@ test('a caller that may not settle tasks cannot end an A2A task', async () => {
   // The relay stores a result under an idempotency key that it derives from the task's id. A caller that may write to
   // the thread must not be able to use this key first.
   const thread = json.result.task.contextId;
-  const taken = await relay.ask('POST', `/threads/${thread}/artifacts`, {
+  const response = await relay.ask('POST', `/threads/${thread}/artifacts`, {
     key: stranger,
     body: { name: 'x', content: 'forged' },
     headers: { 'Idempotency-Key': `a2a ${id}` },
   });
-  assert.equal(taken.status, 201);
+  assert.equal(response.status, 201);
   await relay.ask('POST', `/tasks/${id}/done`, { key: owner, body: { data: 'the real one' } });
   assert.equal(await state(), 'TASK_STATE_COMPLETED');
 });

@@ -26,20 +26,20 @@ test('10 000 generated requests cause no internal error and no stall', async () 
   const thread = (await relay.ask('POST', '/threads', { key, body: { name: 'x' } })).json.thread_id;
   const statuses = new Map<number, number>();
   const reached = new Map<string, Set<number>>();
-  const send = async (fuzzer: Fuzzer, asked: FuzzRequest) => {
+  const send = async (fuzzer: Fuzzer, request: FuzzRequest) => {
     const stalled = AbortSignal.timeout(PATIENCE_MS);
-    const response = await fetch(relay.url + asked.path, {
-      method: asked.method,
-      headers: { ...asked.headers, Authorization: `Bearer ${key.key}` },
-      ...(asked.body === undefined || asked.method === 'GET' ? {} : { body: asked.body }),
+    const response = await fetch(relay.url + request.path, {
+      method: request.method,
+      headers: { ...request.headers, Authorization: `Bearer ${key.key}` },
+      ...(request.body === undefined || request.method === 'GET' ? {} : { body: request.body }),
       signal: stalled,
     });
     const streamed = /event-stream/.test(response.headers.get('content-type') ?? '');
     const text = streamed ? '' : await response.text();
     if (streamed) await response.body!.cancel();
-    const note = `${JSON.stringify(asked).slice(0, 3000)} → ${response.status} ${text.slice(0, 500)} ${JSON.stringify(relay.log.at(-1))}`;
+    const note = `${JSON.stringify(request).slice(0, 3000)} → ${response.status} ${text.slice(0, 500)} ${JSON.stringify(relay.log.at(-1))}`;
     assert.ok(response.status < 500, note);
-    if (response.status >= 400) assert.match(text, asked.method === 'HEAD' ? /^/ : /"code":"\w+"/, note);
+    if (response.status >= 400) assert.match(text, request.method === 'HEAD' ? /^/ : /"code":"\w+"/, note);
     // The fuzzer may find the id of its own key and revoke or rotate this key. That is not an error, so create a new
     // key.
     if (response.status === 401) {
@@ -47,7 +47,7 @@ test('10 000 generated requests cause no internal error and no stall', async () 
       return;
     }
     statuses.set(response.status, (statuses.get(response.status) ?? 0) + 1);
-    reached.set(asked.operation, (reached.get(asked.operation) ?? new Set()).add(response.status));
+    reached.set(request.operation, (reached.get(request.operation) ?? new Set()).add(response.status));
     for (const id of text.match(/"(?:id|thread_id|ref)":"([^"]{8,40})"/)?.slice(1) ?? []) fuzzer.learn(id);
   };
   for (const seed of SEEDS) {

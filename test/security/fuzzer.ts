@@ -105,15 +105,15 @@ export class Fuzzer {
   }
 
   #object(schema: Schema, depth: number): Record<string, unknown> {
-    const made: Record<string, unknown> = {};
+    const object: Record<string, unknown> = {};
     for (const [name, field] of Object.entries<Schema>(schema.properties ?? {})) {
-      const wanted = (schema.required ?? []).includes(name) ? 0.95 : 0.4;
-      if (this.#chance(wanted)) made[name] = this.#value(field, depth + 1);
+      const probability = (schema.required ?? []).includes(name) ? 0.95 : 0.4;
+      if (this.#chance(probability)) object[name] = this.#value(field, depth + 1);
     }
     if (schema.additionalProperties && depth < 4) {
-      for (let i = this.#below(3); i > 0; i--) made[this.#junk()] = this.#wild(depth + 1);
+      for (let i = this.#below(3); i > 0; i--) object[this.#junk()] = this.#wild(depth + 1);
     }
-    return made;
+    return object;
   }
 
   #number(schema: Schema): number {

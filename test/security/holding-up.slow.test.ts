@@ -49,10 +49,10 @@ test('forty requests for parts of hostile payloads block nobody, and end with th
   for (const body of Object.values(NASTY)) urls.push((await pushRaw(relay, body)).answer.url);
   const queries = ['json=/0', 'outline=1', 'lines=-20', 'cost=1', 'grep=(x%2Bx%2B)%2By'];
   const left = new AbortController();
-  const asked = Array.from({ length: 40 }, (_, i) =>
+  const requests = Array.from({ length: 40 }, (_, i) =>
     fetch(`${urls[i % urls.length]}?${queries[i % queries.length]}`, { signal: left.signal }),
   );
-  const ended = Promise.allSettled(asked);
+  const ended = Promise.allSettled(requests);
   await until(() => texts.jobs.waiting >= 20);
   for (let i = 0; i < 20; i++) assert.equal((await fetch(`${relay.url}/health`)).status, 200);
   const { answer } = await pushRaw(relay, 'first\nsecond\n');
@@ -89,8 +89,8 @@ test('a full queue answers 503 with Retry-After', async () => {
   await using relay = await startWith(texts);
   const { url } = (await pushRaw(relay, NASTY.newlines)).answer;
   const left = new AbortController();
-  const asked = [1, 2, 3].map(() => fetch(`${url}?lines=-20`, { signal: left.signal }));
-  const ended = Promise.allSettled(asked);
+  const requests = [1, 2, 3].map(() => fetch(`${url}?lines=-20`, { signal: left.signal }));
+  const ended = Promise.allSettled(requests);
   await until(() => texts.jobs.waiting === 2);
   const refused = await fetch(`${url}?lines=-20`);
   assert.equal(refused.status, 503);
@@ -180,8 +180,8 @@ test('work for a push, for an artifact or over MCP counts against the rate limit
     const answer = await relay.ask('POST', path, { ...ask, key });
     assert.ok(answer.status < 300 && !answer.text.includes('isError'), answer.text);
     assert.equal((await relay.ask('GET', '/channels', { key })).status, 200);
-    const said = `${path} costs its 3 MB and not only a request`;
-    assert.equal((await relay.ask('GET', '/channels', { key })).status, 429, said);
+    const message = `${path} costs its 3 MB and not only a request`;
+    assert.equal((await relay.ask('GET', '/channels', { key })).status, 429, message);
   }
 });
 

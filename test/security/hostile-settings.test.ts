@@ -21,10 +21,10 @@ const GEMINI = ['SessionStart', 'BeforeAgent', 'PreCompress', 'AfterAgent'];
 function hooksLike(client: string, names: readonly string[], folder: HostileFolder) {
   const program = folder.trap(`evil/${client}-hook/relay`);
   const lines = [
-    (words: string) => `${program} ${words}`,
-    (words: string) => `sh -c ': > ${folder.ran}/${client}-line'; relay ${words}`,
-    (words: string) => `unset BUN_BE_BUN; "${program}" ${words} 2>/dev/null || exit 0`,
-    (words: string) => `evil/${client}-hook/relay ${words}`,
+    (args: string) => `${program} ${args}`,
+    (args: string) => `sh -c ': > ${folder.ran}/${client}-line'; relay ${args}`,
+    (args: string) => `unset BUN_BE_BUN; "${program}" ${args} 2>/dev/null || exit 0`,
+    (args: string) => `evil/${client}-hook/relay ${args}`,
   ];
   const hooks = names.map((name, index) => {
     const command = lines[index]!(`hook ${client} ${EVENTS[index]}`);

@@ -66,14 +66,14 @@ for (const name of PROJECT_FILES) {
     const real = join(folder.outside, 'theirs');
     writeFileSync(real, TEXTS[name]!);
     link(folder, name, '../outside/theirs');
-    let told = 0;
+    let reportedLinks = 0;
     for (const command of COMMANDS) {
       const ran = await run(folder, command);
-      const said = ran.stdout + ran.stderr;
-      assert.ok(!said.includes(SECRET), `${command.join(' ')}: ${said}`);
-      if (said.includes(`${name} is a symbolic link`) && said.includes(real)) told++;
+      const output = ran.stdout + ran.stderr;
+      assert.ok(!output.includes(SECRET), `${command.join(' ')}: ${output}`);
+      if (output.includes(`${name} is a symbolic link`) && output.includes(real)) reportedLinks++;
     }
-    assert.ok(told >= 5, `${told} commands named the link and where it leads`);
+    assert.ok(reportedLinks >= 5, `${reportedLinks} commands named the link and where it leads`);
     assert.equal(readFileSync(real, 'utf8'), TEXTS[name]);
     assert.deepEqual(readdirSync(folder.outside), ['theirs']);
   });
@@ -114,8 +114,8 @@ test('a hand-off names no file that is a symlink out of the project', async () =
     const ran = await run(folder, command);
     assert.equal(ran.code, 1, ran.stdout);
     assert.match(ran.stderr, /docs is a symbolic link to .*outside\/id_rsa, which is outside/);
-    const named = await run(folder, [...command.slice(0, -1), join(folder.outside, 'id_rsa')]);
-    assert.equal(named.code, 0, 'a path that was given by itself is meant');
+    const result = await run(folder, [...command.slice(0, -1), join(folder.outside, 'id_rsa')]);
+    assert.equal(result.code, 0, 'a path that was given by itself is meant');
   }
   const url = await run(folder, ['handoff', '--to', 'codex', '--context', 'https://relay.example/pull/x']);
   assert.equal(url.code, 0, url.stderr);

@@ -19,20 +19,20 @@ after(() => {
 
 /** A real server with an inspector, to measure its heap. */
 async function start(): Promise<{ url: string; inspector: string }> {
-  const words = ['--inspect=127.0.0.1:0', ENTRY, 'up', '--port', '0', '--auth'];
-  const child = spawn(process.execPath, words, { env: cleanEnv({ home: place.home }), cwd: place.home });
+  const args = ['--inspect=127.0.0.1:0', ENTRY, 'up', '--port', '0', '--auth'];
+  const child = spawn(process.execPath, args, { env: cleanEnv({ home: place.home }), cwd: place.home });
   server = child;
-  let said = '';
+  let output = '';
   return new Promise((resolve, reject) => {
     const hear = (chunk: Buffer) => {
-      said = (said + String(chunk)).slice(-100_000);
-      const url = /listening on (http:\S+)/.exec(said)?.[1];
-      const inspector = /Debugger listening on (ws:\S+)/.exec(said)?.[1];
+      output = (output + String(chunk)).slice(-100_000);
+      const url = /listening on (http:\S+)/.exec(output)?.[1];
+      const inspector = /Debugger listening on (ws:\S+)/.exec(output)?.[1];
       if (url && inspector) resolve({ url, inspector });
     };
     child.stdout.on('data', hear);
     child.stderr.on('data', hear);
-    child.once('exit', () => reject(new Error(said)));
+    child.once('exit', () => reject(new Error(output)));
   });
 }
 
@@ -64,14 +64,14 @@ test('200 clients at full speed for a minute get only answers and 429, and leak 
   const before = await heapAfterCollection(inspector);
   const { statuses } = await runLoad({ ...job, ms: LOAD_MS });
   const after = await heapAfterCollection(inspector);
-  const told = JSON.stringify(statuses);
+  const statusCounts = JSON.stringify(statuses);
   assert.deepEqual(
     Object.keys(statuses).filter((status) => status !== '200' && status !== '429'),
     [],
-    told,
+    statusCounts,
   );
-  assert.ok(statuses['200']! > 1000, told);
-  assert.ok(statuses['429']! > 0, told);
+  assert.ok(statuses['200']! > 1000, statusCounts);
+  assert.ok(statuses['429']! > 0, statusCounts);
   assert.ok(after - before < HEAP_BYTES, `the heap grew from ${before} to ${after} bytes`);
   assert.equal((await fetch(`${url}/health`)).status, 200);
 });

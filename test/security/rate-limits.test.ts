@@ -36,10 +36,10 @@ function tally(statuses: number[]): Record<string, number> {
 test('all keys of one tenant share its rate limit, and do not affect another tenant', async () => {
   await using relay = await start();
   const keys = await times(4, () => relay.key());
-  const asked = await Promise.all(
+  const responses = await Promise.all(
     keys.flatMap((key) => Array.from({ length: 5 }, () => relay.ask('GET', '/channels', { key }))),
   );
-  assert.deepEqual(tally(asked.map(({ status }) => status)), { 200: 15, 429: 5 });
+  assert.deepEqual(tally(responses.map(({ status }) => status)), { 200: 15, 429: 5 });
   const other = await relay.key({ tenant: 'umbrella' });
   assert.equal((await relay.ask('GET', '/channels', { key: other })).status, 200);
 });

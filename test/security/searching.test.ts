@@ -35,8 +35,8 @@ test('searches run in worker threads, and one that takes too long is refused', a
   const { thread_id } = await post('/threads', '{}');
   const straw = 'the straw in the barn is dry, and the barn is full\n'.repeat(10_000);
   await post(`/threads/${thread_id}/artifacts?name=barn.txt`, `${straw}a needle\n`);
-  const search = (words: string) =>
-    fetch(`${relay.url}/threads/${thread_id}/search?q=${encodeURIComponent(words)}`);
+  const search = (query: string) =>
+    fetch(`${relay.url}/threads/${thread_id}/search?q=${encodeURIComponent(query)}`);
   const hits = async (answer: Response) => ((await answer.json()) as { hits: unknown[] }).hits.length;
   await until(async () => (await hits(await search('needle'))) === 1);
 

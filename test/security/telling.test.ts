@@ -22,13 +22,13 @@ async function receiver(
   answer: (request: IncomingMessage, response: ServerResponse, n: number) => void,
 ): Promise<Receiver> {
   const bodies: Wire[] = [];
-  let told = () => {};
+  let onRequest = () => {};
   const server = createServer(async (request, response) => {
     let text = '';
     for await (const chunk of request) text += chunk;
     bodies.push(text === '' ? null : JSON.parse(text));
     answer(request, response, bodies.length);
-    told();
+    onRequest();
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
@@ -37,7 +37,7 @@ async function receiver(
     async count(n) {
       while (bodies.length < n) {
         await new Promise<void>((resolve) => {
-          told = resolve;
+          onRequest = resolve;
         });
       }
     },

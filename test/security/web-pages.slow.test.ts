@@ -26,8 +26,8 @@ before(async () => {
   pages = await buildPages();
   relay = await startRelay({ server: { dashboard: filesIn(pages.folder) } });
   between = watching(relay.url, seen);
-  attacker = createServer((asked, answer) => {
-    const url = new URL(asked.url!, 'http://x');
+  attacker = createServer((incoming, answer) => {
+    const url = new URL(incoming.url!, 'http://x');
     if (url.pathname === '/redirect') answer.writeHead(302, { Location: url.searchParams.get('to')! }).end();
     else answer.writeHead(200, { 'Content-Type': 'text/html', ...page.headers }).end(page.html);
   });
@@ -73,8 +73,8 @@ for (const from of ['attacker.example', '127.0.0.1']) {
         page = each;
         // Do not wait for the page to load: an event stream in a frame never ends, and the page may navigate away.
         await tab.goto(`http://${from}:${portOf(attacker)}/`, { waitUntil: 'commit' }).catch(() => {});
-        const wanted = each === all ? vias : [vias[pages.indexOf(each)]!];
-        await until(() => wanted.every((via) => seen.some(({ path }) => path.includes(via))));
+        const expectedVias = each === all ? vias : [vias[pages.indexOf(each)]!];
+        await until(() => expectedVias.every((via) => seen.some(({ path }) => path.includes(via))));
       }
       const passed = seen.filter(
         ({ path, status }) => vias.some((via) => path.includes(via)) && status !== 403,
@@ -127,8 +127,8 @@ function portOf(server: Server): number {
 /** Starts a proxy that forwards everything unchanged, including sockets, and records each request in `seen`. */
 function watching(relayUrl: string, seen: { path: string; status: number }[]): Server {
   const { port, hostname } = new URL(relayUrl);
-  const server = createServer((asked, answer) => {
-    const { method, url: path = '/', headers } = asked;
+  const server = createServer((incoming, answer) => {
+    const { method, url: path = '/', headers } = incoming;
     const out = request({ host: hostname, port, method, path, headers }, (response) => {
       seen.push({ path, status: response.statusCode! });
       answer.writeHead(response.statusCode!, response.headers);
@@ -136,16 +136,16 @@ function watching(relayUrl: string, seen: { path: string; status: number }[]): S
     });
     answer.on('close', () => out.destroy());
     out.on('error', () => answer.destroy());
-    asked.pipe(out);
+    incoming.pipe(out);
   });
-  server.on('upgrade', (asked, socket) => {
+  server.on('upgrade', (incoming, socket) => {
     const out = connect(Number(port), hostname, () => {
-      const lines = asked.rawHeaders.map((text, i) => (i % 2 === 0 ? `${text}: ` : `${text}\r\n`));
-      out.write(`${asked.method} ${asked.url} HTTP/1.1\r\n${lines.join('')}\r\n`);
+      const lines = incoming.rawHeaders.map((text, i) => (i % 2 === 0 ? `${text}: ` : `${text}\r\n`));
+      out.write(`${incoming.method} ${incoming.url} HTTP/1.1\r\n${lines.join('')}\r\n`);
       socket.pipe(out);
     });
     out.once('data', (head: Buffer) =>
-      seen.push({ path: asked.url!, status: Number(head.toString().slice(9, 12)) }),
+      seen.push({ path: incoming.url!, status: Number(head.toString().slice(9, 12)) }),
     );
     out.pipe(socket);
     socket.on('error', () => out.destroy());

@@ -38,7 +38,7 @@ async function evaluate(script: SessionScript, missing: string[]): Promise<Score
   if (process.env.SHOW_BRIEFS) console.log(brief.stdout);
   const score = { asked: 0, without: 0, brief: 0, searched: 0 };
   for (const [question, ...answer] of script.questions) {
-    const answers = (text: string) => answer.every((words) => text.replace(/\s+/g, ' ').includes(words));
+    const answers = (text: string) => answer.every((phrase) => text.replace(/\s+/g, ' ').includes(phrase));
     score.asked++;
     if (answers(without.stdout)) score.without++;
     if (answers(brief.stdout)) score.brief++;

@@ -33,16 +33,16 @@ for (const client of ['claude', 'codex', 'gemini', 'opencode'] as const) {
       turns.map(({ n }) => n),
       turns.map((_, index) => index + 1),
     );
-    const words = (who: Turn['who']) => turns.filter((turn) => turn.who === who).map(({ text }) => text);
+    const textsBy = (who: Turn['who']) => turns.filter((turn) => turn.who === who).map(({ text }) => text);
     assert.deepEqual(
-      words('user'),
+      textsBy('user'),
       script.exchanges.map(({ prompt }) => prompt),
     );
-    const said = script.exchanges.flatMap(({ steps, answer }) => [
+    const expectedTexts = script.exchanges.flatMap(({ steps, answer }) => [
       ...steps.flatMap(({ say }) => say ?? []),
       answer,
     ]);
-    assert.deepEqual(words('agent'), said);
+    assert.deepEqual(textsBy('agent'), expectedTexts);
     const steps = script.exchanges.flatMap((exchange) => exchange.steps);
     const run = steps.flatMap((step) => ('run' in step ? step.run : []));
     const commands = turns.flatMap(({ tool }) => (tool?.command === undefined ? [] : [tool]));

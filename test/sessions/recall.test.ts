@@ -24,7 +24,7 @@ test('after a compaction the hook repeats what was asked, corrected and tried, w
   const loss = after.slice(0, after.indexOf('# Project brief'));
   assert.ok(countTokens(loss).tokens <= SESSION_LOSS_TOKENS);
   assert.ok(countTokens(after).tokens <= BRIEF_TOKENS);
-  for (const words of [
+  for (const phrase of [
     'Limit the nesting depth of parse to 512 levels',
     'Use a small state machine',
     'reviver has no depth',
@@ -32,12 +32,12 @@ test('after a compaction the hook repeats what was asked, corrected and tried, w
     `[session ${name} turn 1]`,
     `session search --session ${name}`,
   ])
-    assert.ok(loss.includes(words), `${words}\n${loss}`);
+    assert.ok(loss.includes(phrase), `${phrase}\n${loss}`);
   assert.ok(!(await start('startup')).includes('512 levels'));
   assert.ok(!(await start('compact', { RELAY_SESSIONS: 'off' })).includes('512 levels'));
 });
 
-for (const [recorded, words] of [
+for (const [recorded, phrases] of [
   ['invoice-cents', ['round every line', 'Do not touch total()', 'unsupported locale', 'billing/api.py']],
   ['cursor-pages', ['Replace page numbers by cursors', 'Zapier', 'Cannot destructure', 'store.js']],
 ] as const)
@@ -53,7 +53,7 @@ for (const [recorded, words] of [
     const text: string = JSON.parse(stdout).hookSpecificOutput.additionalContext;
     const loss = text.slice(0, text.indexOf('# Project brief'));
     assert.ok(countTokens(loss).tokens <= SESSION_LOSS_TOKENS);
-    for (const part of words) assert.ok(loss.includes(part), `${part}\n${loss}`);
+    for (const part of phrases) assert.ok(loss.includes(part), `${part}\n${loss}`);
     assert.ok(!loss.includes(summary), 'the window still has the summary');
   });
 

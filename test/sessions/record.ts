@@ -13,10 +13,10 @@ import { PLAIN_SCRIPTS } from './scripts-plain.ts';
  */
 
 const FOLDER = join(import.meta.dirname, 'recordings');
-const wanted = process.argv.slice(2);
+const selectedNames = process.argv.slice(2);
 
 for (const script of [...OWN_SCRIPTS, ...PLAIN_SCRIPTS]) {
-  if (wanted.length > 0 && !wanted.includes(script.name)) continue;
+  if (selectedNames.length > 0 && !selectedNames.includes(script.name)) continue;
   const client = installedClient(script.client);
   if (!('program' in client)) throw new Error(client.missing);
   using folder = new ScratchFolder();

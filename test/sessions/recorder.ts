@@ -140,7 +140,7 @@ export async function playSession(
     for (const exchange of exchanges) {
       summary = 'compaction' in exchange ? exchange.compaction : undefined;
       if (summary !== undefined) {
-        model.words = summary;
+        model.reply = summary;
         await send('/compact');
       }
       summary = undefined;
@@ -149,7 +149,7 @@ export async function playSession(
       at++;
     }
   });
-  return model.asked.map(({ body }) => body);
+  return model.requests.map(({ body }) => body);
 }
 
 type Play = (send: (prompt: string) => Promise<void>) => Promise<void>;

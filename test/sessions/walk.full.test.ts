@@ -24,12 +24,12 @@ function model(prompt: string, first: Step | null): LiveExchange {
     act(answers) {
       const before: readonly Step[] = first === null ? [] : [first];
       if (answers.length < before.length) return before[answers.length]!;
-      const known = first === null ? prompt : answers[0]!.replaceAll('\\n', '\n');
-      const [, list = ''] = /steps in order: ([\w, ]+)\./.exec(known) ?? [];
-      const done = new Set([...known.matchAll(/Step (\w+) is done/g)].map(([, name]) => name));
+      const promptText = first === null ? prompt : answers[0]!.replaceAll('\\n', '\n');
+      const [, list = ''] = /steps in order: ([\w, ]+)\./.exec(promptText) ?? [];
+      const done = new Set([...promptText.matchAll(/Step (\w+) is done/g)].map(([, name]) => name));
       const next = list.split(', ').find((name) => name !== '' && !done.has(name));
       if (next === undefined) return { answer: 'I see no step to do.' };
-      const failed = /sh publish\.sh → exit 9/.test(known);
+      const failed = /sh publish\.sh → exit 9/.test(promptText);
       const steps: readonly Step[] = [
         { run: `echo ${next} >> done.txt` },
         ...(failed ? [] : [{ run: 'sh publish.sh' }]),

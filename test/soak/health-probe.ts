@@ -14,12 +14,12 @@ const agent = new Agent({ keepAlive: true });
 
 function isAnswered(url: string): Promise<boolean> {
   return new Promise((resolve) => {
-    const asked = get(`${url}/health`, { agent, timeout: TIMEOUT_MS }, (answer) => {
+    const request = get(`${url}/health`, { agent, timeout: TIMEOUT_MS }, (answer) => {
       answer.on('error', () => resolve(false));
       answer.resume().on('end', () => resolve(true));
     });
-    asked.on('timeout', () => asked.destroy());
-    asked.on('error', () => resolve(false));
+    request.on('timeout', () => request.destroy());
+    request.on('error', () => resolve(false));
   });
 }
 

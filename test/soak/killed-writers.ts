@@ -86,8 +86,8 @@ export async function killedWriters(pushes: number): Promise<Killed> {
     for await (const { key, fault } of engine.checkBodies()) if (fault) losses.push(`${key}: ${fault}`);
     const found = await engine.checkDatabase();
     if (found) losses.push(`the database: ${found}`);
-    const { kills, reads, backups: made, acknowledged } = { ...counts };
-    return { acknowledged, kills, reads, backups: made, losses };
+    const { kills, reads, backups: backupCount, acknowledged } = { ...counts };
+    return { acknowledged, kills, reads, backups: backupCount, losses };
   } finally {
     rmSync(place, { recursive: true });
   }

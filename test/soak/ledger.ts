@@ -26,7 +26,7 @@ type Page = { readonly pointers?: Listed[]; readonly artifacts?: Listed[]; reado
 
 /** Runs the writers of one tenant, records their acknowledged writes, and compares them with the store in the end. */
 export class Ledger {
-  readonly kept: Kept[] = [];
+  readonly storedItems: Kept[] = [];
   /** Message texts by sequence number. */
   readonly messages = new Map<number, string>();
   acknowledged = 0;
@@ -70,7 +70,7 @@ export class Ledger {
       if (mine.length > LIVE) await this.#retire(mine.shift()!);
       await pause(randomInt(5, 40));
     }
-    this.kept.push(...mine);
+    this.storedItems.push(...mine);
   }
 
   async publish(): Promise<void> {
@@ -101,7 +101,7 @@ export class Ledger {
         body,
       );
       this.acknowledged++;
-      this.kept.push({ path: `/threads/${thread}/artifacts/${ref}/content`, sha256: sha256(body) });
+      this.storedItems.push({ path: `/threads/${thread}/artifacts/${ref}/content`, sha256: sha256(body) });
       await pause(randomInt(100, 600));
     }
   }
@@ -120,7 +120,7 @@ export class Ledger {
       if (isAcknowledged) {
         this.acknowledged++;
         this.imported++;
-        this.kept.push({ path: `/threads/${id}/artifacts/${ref}/content`, sha256: sha256(body) });
+        this.storedItems.push({ path: `/threads/${id}/artifacts/${ref}/content`, sha256: sha256(body) });
         await attack(bundle, id);
       }
       await source.api.delete(id);
@@ -130,7 +130,7 @@ export class Ledger {
 
   /** Reads all acknowledged data again and compares it. */
   async check(thread: string): Promise<void> {
-    for (const each of this.kept) await this.#checkOne(each);
+    for (const each of this.storedItems) await this.#checkOne(each);
     await this.#checkMessages();
     await this.#checkList('/pointers', 'pointers', ({ id }) => `/pull/${id}?raw=1`);
     const artifacts = `/threads/${thread}/artifacts`;
@@ -146,10 +146,10 @@ export class Ledger {
     for (;;) {
       const answer = await this.#client.ask('POST', '/threads/import', { body: bundle as BodyInit });
       if (!answer) return false;
-      const said = await answer.text().catch(() => '');
+      const answerText = await answer.text().catch(() => '');
       if (answer.ok) return true;
       if (answer.status < 500 || this.#client.hasWaitedLong(began)) {
-        this.#losses.push(`an import was answered with ${answer.status}: ${said}`);
+        this.#losses.push(`an import was answered with ${answer.status}: ${answerText}`);
         return false;
       }
       await pause(randomInt(20, 150));
@@ -162,11 +162,11 @@ export class Ledger {
     name: 'pointers' | 'artifacts',
     pathOf: (item: Listed) => string,
   ): Promise<void> {
-    const wanted = new Set(this.kept.map((each) => each.path));
+    const unseenPaths = new Set(this.storedItems.map((each) => each.path));
     for (let after = ''; ; ) {
       const page = await this.#client.insistJson<Page>('GET', `${path}?limit=200${after}`);
       for (const item of page[name] ?? []) {
-        if (wanted.delete(pathOf(item))) continue;
+        if (unseenPaths.delete(pathOf(item))) continue;
         this.doubled++;
         this.#losses.push(`${pathOf(item)} is there, and nobody was told of it`);
       }
@@ -198,8 +198,8 @@ export class Ledger {
   }
 
   async #checkMessages(): Promise<void> {
-    const wanted = new Map(this.messages);
-    const newest = Math.max(0, ...wanted.keys());
+    const unseenMessages = new Map(this.messages);
+    const newest = Math.max(0, ...unseenMessages.keys());
     const seen = new Set<string>();
     let last = 0;
     for await (const { seq, msg } of this.#read(newest)) {
@@ -210,11 +210,11 @@ export class Ledger {
         this.#losses.push(`message ${seq} is there twice`);
       }
       seen.add(msg);
-      const expected = wanted.get(seq);
+      const expected = unseenMessages.get(seq);
       if (expected !== undefined && expected !== msg) this.#losses.push(`message ${seq} has another text`);
-      if (wanted.delete(seq)) this.checked++;
+      if (unseenMessages.delete(seq)) this.checked++;
     }
-    for (const seq of wanted.keys()) this.#losses.push(`message ${seq} is missing`);
+    for (const seq of unseenMessages.keys()) this.#losses.push(`message ${seq} is missing`);
   }
 
   /** Yields the messages of the channel up to this sequence number. */

@@ -66,7 +66,7 @@ export async function soak(
     const over = AbortSignal.any([AbortSignal.timeout(ms), ...ends]);
     const killsOver = AbortSignal.any([AbortSignal.timeout(ms / 2), ...ends]);
     const ledger = new Ledger(writer, over);
-    const made = await writer.insistJson<{ thread_id: string }>(
+    const thread = await writer.insistJson<{ thread_id: string }>(
       'POST',
       '/threads',
       { 'Content-Type': 'application/json' },
@@ -78,7 +78,7 @@ export async function soak(
       ledger.push(),
       ledger.publish(),
       ledger.publish(),
-      ledger.keepArtifacts(made.thread_id),
+      ledger.keepArtifacts(thread.thread_id),
       ledger.importThreads((bundle, id) => attacks.import(bundle, id)),
     ].map((each) => each.catch((error: Error) => void losses.push(error.message)));
     const troubles = {
@@ -97,7 +97,7 @@ export async function soak(
     await Promise.all(writers);
     await supervisor.kill();
     await supervisor.start();
-    await ledger.check(made.thread_id);
+    await ledger.check(thread.thread_id);
     const code = await supervisor.stop();
     if (code !== 0) losses.push(`the server ended with ${code}`);
     losses.push(...supervisor.ownEnds, ...damage(place.home), ...leftOver(supervisor.pids, place.home));

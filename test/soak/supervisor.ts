@@ -76,8 +76,8 @@ export class Supervisor {
   }
 
   async #isReady(server: Running): Promise<boolean> {
-    const said = server.said(/listening on (http:\S+)/).catch(() => null);
-    const found = await Promise.race([said, pause(START_MS)]);
+    const listening = server.waitForOutput(/listening on (http:\S+)/).catch(() => null);
+    const found = await Promise.race([listening, pause(START_MS)]);
     if (!found) return false;
     this.url = found[1]!;
     this.#port = Number(new URL(this.url).port);

@@ -116,6 +116,6 @@ async function askForParts(client: Client, over: AbortSignal): Promise<void> {
       await answer?.arrayBuffer().catch(() => {});
     }),
   );
-  const gone = await client.insist('DELETE', `/pull/${id}`);
-  await gone.body?.cancel();
+  const response = await client.insist('DELETE', `/pull/${id}`);
+  await response.body?.cancel();
 }

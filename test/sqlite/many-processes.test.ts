@@ -74,11 +74,11 @@ test('eight processes that create a store and write to it at once lose nothing a
 test('eight processes that push at once get distinct handles', async (t) => {
   const home = temporaryHome(t);
   const children = Array.from({ length: PROCESSES }, () => startChild('push-handles', { home, rounds: 10 }));
-  const made = (await Promise.all(children.map((child) => child.rest<[string, string][]>()))).flat(2);
-  assert.equal(made.length, PROCESSES * 20);
-  assert.equal(new Set(made.map(([handle]) => handle)).size, made.length);
+  const handles = (await Promise.all(children.map((child) => child.rest<[string, string][]>()))).flat(2);
+  assert.equal(handles.length, PROCESSES * 20);
+  assert.equal(new Set(handles.map(([handle]) => handle)).size, handles.length);
   await using engine = await openSqlite({ home });
   const core = new RelayCore({ engine, env: systemEnv, texts: ownTextWork });
   const { pointers } = core.relay(LOCAL_CALLER, 'http://relay.test');
-  for (const [handle, id] of made) assert.equal((await pointers.peek(handle)).id, id);
+  for (const [handle, id] of handles) assert.equal((await pointers.peek(handle)).id, id);
 });

@@ -40,11 +40,11 @@ for (const auth of MODES)
     const counting = <T extends object>(port: T, ...names: (keyof T)[]): T =>
       new Proxy(port, {
         get(target, name) {
-          const value = target[name as keyof T] as (...given: unknown[]) => unknown;
-          return (...given: unknown[]) => {
+          const value = target[name as keyof T] as (...args: unknown[]) => unknown;
+          return (...args: unknown[]) => {
             if (names.includes(name as keyof T)) writes++;
-            if (name === 'put' && (given[2] as { append?: object } | undefined)?.append) writes++;
-            return value.apply(target, given);
+            if (name === 'put' && (args[2] as { append?: object } | undefined)?.append) writes++;
+            return value.apply(target, args);
           };
         },
       });

@@ -88,18 +88,18 @@ function checkLines({ text, lines, omitted }: Excerpt, numbered: boolean): void 
   const gaps: { from: number; to: number }[] = [];
   for (const line of text === '' ? [] : text.split('\n')) {
     const gap = /^…(\d+)(?:-(\d+))?(?:: \d+ similar lines(?: up to \d+)?)?$/.exec(line);
-    const shown = /^(\d+)(?::(\d+))? (.*)$/s.exec(line);
-    assert.ok(gap || shown, line);
+    const numberedLine = /^(\d+)(?::(\d+))? (.*)$/s.exec(line);
+    assert.ok(gap || numberedLine, line);
     if (gap) {
       gaps.push({ from: Number(gap[1]), to: Number(gap[2] ?? gap[1]) });
       assert.equal(gaps.at(-1)!.from, next);
       next = gaps.at(-1)!.to + 1;
     } else {
-      const number = Number(shown![1]);
-      assert.ok(number === next || (shown![2] && number === next - 1), `${line} after ${next - 1}`);
+      const number = Number(numberedLine![1]);
+      assert.ok(number === next || (numberedLine![2] && number === next - 1), `${line} after ${next - 1}`);
       next = number + 1;
       if (numbered)
-        for (const [, n] of shown![3]!.matchAll(/#(\d+)#/g)) assert.equal(Number(n), number, line);
+        for (const [, n] of numberedLine![3]!.matchAll(/#(\d+)#/g)) assert.equal(Number(n), number, line);
       assert.doesNotMatch(line, /[\x00-\x08\x0b-\x1f\x7f]/);
     }
   }

@@ -22,9 +22,9 @@ test('a count by hand confirms the tokens saved by twelve real texts', async (t)
   let naive = 0;
   let actual = 0;
   for (const { name, text } of texts) {
-    const made = await store.threads.putArtifact(thread, { body: Buffer.from(text), name, type: 'text' });
+    const artifact = await store.threads.putArtifact(thread, { body: Buffer.from(text), name, type: 'text' });
     naive += encode(text).length;
-    actual += encode(made.preview.text).length;
+    actual += encode(artifact.preview.text).length;
   }
   const stats = await store.threads.stats(thread);
   assert.deepEqual(

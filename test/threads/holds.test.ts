@@ -9,8 +9,8 @@ const hold = (token: string) => ({ token, holder: `who has ${token}`, ttl: 10 })
 test('only one of many concurrent callers gets the lease, and the others learn who', async () => {
   const { api, again } = openThreads();
   const { thread_id } = await api.create();
-  const asked = Array.from({ length: 8 }, (_, i) => again().api.hold(thread_id, hold(`t${i}`)));
-  const answers = await Promise.all(asked);
+  const holds = Array.from({ length: 8 }, (_, i) => again().api.hold(thread_id, hold(`t${i}`)));
+  const answers = await Promise.all(holds);
   assert.equal(answers.filter(({ granted }) => granted).length, 1);
   assert.equal(new Set(answers.map((answer) => answer.hold?.holder)).size, 1);
 });

@@ -28,11 +28,11 @@ describe('threads over HTTP', () => {
   const fact = (id: string) => ({ op: 'add', path: '/facts/-', value: { id, key: 'k', value: 'v' } });
 
   it('answers in the format that existing clients rely on', async () => {
-    const made = await call('POST', '/threads', { name: 'first' });
-    assert.equal(made.status, 201);
-    assert.deepEqual(Object.keys(made.json), ['thread_id', 'name', 'state_ref', 'created_at']);
-    assert.equal(made.json.state_ref, 'v1');
-    const id = made.json.thread_id;
+    const response = await call('POST', '/threads', { name: 'first' });
+    assert.equal(response.status, 201);
+    assert.deepEqual(Object.keys(response.json), ['thread_id', 'name', 'state_ref', 'created_at']);
+    assert.equal(response.json.state_ref, 'v1');
+    const id = response.json.thread_id;
     const patched = await call('POST', `/threads/${id}/state/patch`, [fact('f1')]);
     assert.deepEqual([patched.status, patched.json.version, patched.json.state_ref], [200, 2, 'v2']);
     const info = await call('GET', `/threads/${id}`);
@@ -186,20 +186,20 @@ describe('threads over HTTP', () => {
       form.set('file', new Blob([bytes]), 'naïve "file".log');
       if (order === 'after') form.set('type', 'tool_output');
       form.set('source_refs', 'a, b');
-      const made = await call('POST', `/threads/${id}/artifacts`, form);
-      assert.equal(made.status, 201, made.text);
+      const response = await call('POST', `/threads/${id}/artifacts`, form);
+      assert.equal(response.status, 201, response.text);
       assert.deepEqual(
-        [made.json.hash, made.json.type, made.json.name, made.json.provenance.source_refs],
+        [response.json.hash, response.json.type, response.json.name, response.json.provenance.source_refs],
         [hash, 'tool_output', 'naïve "file".log', ['a', 'b']],
       );
     }
-    const words = 'é "quoted" \\ line\n'.repeat(300_000);
+    const longText = 'é "quoted" \\ line\n'.repeat(300_000);
     const json = await call('POST', `/threads/${id}/artifacts`, {
-      content: words,
+      content: longText,
       name: 'long.txt',
       type: 'text',
     });
-    assert.equal(json.json.hash, createHash('sha256').update(words).digest('hex'));
+    assert.equal(json.json.hash, createHash('sha256').update(longText).digest('hex'));
     assert.equal(json.json.name, 'long.txt');
     const base64 = await call('POST', `/threads/${id}/artifacts`, {
       content: 'AAEC',

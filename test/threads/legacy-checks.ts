@@ -43,18 +43,18 @@ export async function assertSame(threads: ThreadsApi, truth: LegacyTruth): Promi
   const { thread_id } = truth.thread;
   // Ignore `by`: a Go relay did not record who created a thread.
   const { event_count, created_at, by: _, ...info } = await threads.get(thread_id);
-  const { created_at: then, ...said } = truth.thread;
-  assert.deepEqual(info, said);
+  const { created_at: then, ...expectedInfo } = truth.thread;
+  assert.deepEqual(info, expectedInfo);
   assert.deepEqual([event_count, Date.parse(created_at)], [truth.events.length, Date.parse(then)]);
   assert.deepEqual(await threads.state(thread_id), truth.state);
   const { artifacts } = await threads.artifacts(thread_id, { limit: 1000 });
-  const kept = artifacts.map(({ ref, type, mime, name, size, hash, created_at }) => {
+  const listedArtifacts = artifacts.map(({ ref, type, mime, name, size, hash, created_at }) => {
     return { ref, type, mime, name, size, hash, created_at };
   });
   const there = truth.artifacts.map(({ ref, type, mime, name = '', size, hash, created_at }) => {
     return { ref, type, mime, name, size, hash, created_at };
   });
-  assert.deepEqual(new Set(kept), new Set(there));
+  assert.deepEqual(new Set(listedArtifacts), new Set(there));
   for (const { ref, hash } of truth.artifacts) {
     const { body } = await threads.content(thread_id, ref);
     assert.equal(

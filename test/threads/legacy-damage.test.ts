@@ -30,7 +30,7 @@ test('an import reports damaged and missing data, and imports the rest', async (
   const { code, answer } = await importFrom(dir, there);
   assert.equal(code, 0);
   const { notes } = answer.threads.find((one: { thread_id: string }) => one.thread_id === FULL);
-  for (const said of [
+  for (const pattern of [
     /^artifacts\/stray\.txt is not listed in relay\.db and was not imported$/,
     new RegExp(`^the file of artifact ${first.ref} .* is missing, so the artifact was not imported$`),
     new RegExp(`^artifact ${second.ref}: its file has the hash \\w+, not the recorded hash \\w+$`),
@@ -44,8 +44,8 @@ test('an import reports damaged and missing data, and imports the rest', async (
     /^the old state\.json is kept as the artifact legacy-state\.json$/,
   ]) {
     assert.ok(
-      notes.some((note: string) => said.test(note)),
-      `${said} in ${notes.join('\n')}`,
+      notes.some((note: string) => pattern.test(note)),
+      `${pattern} in ${notes.join('\n')}`,
     );
   }
   await using store = await openLocal(there);

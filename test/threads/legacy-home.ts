@@ -144,14 +144,15 @@ export class LegacyThreadWriter {
     const created_at = '2026-02-27T04:23:09Z';
     this.#artifacts.push({ ref, type, mime, name, size, hash, created_at });
     writeFileSync(join(this.#folder, 'artifacts', `${ref}${o.ext}`), o.content);
-    const made = by === 'capability.invoked' ? { capability: 'retrieval.search' } : {};
-    const provenance = { created_by: 'relay', created_at: this.#home.tick().time, ...made };
+    const capabilityField = by === 'capability.invoked' ? { capability: 'retrieval.search' } : {};
+    const provenance = { created_by: 'relay', created_at: this.#home.tick().time, ...capabilityField };
     const path = `/srv/old/.relay/threads/${this.#id}/artifacts/${ref}${o.ext}`;
     this.#home.db
       .prepare('INSERT INTO artifacts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)')
       .run(ref, this.#id, type, mime, name, size, hash, '{}', JSON.stringify(provenance), created_at, path);
     if (by === 'artifact.created') this.event(by, { ref, size, type });
-    if (by === 'capability.invoked') this.event(by, { artifact_ref: ref, cache_hit: false, ...made });
+    if (by === 'capability.invoked')
+      this.event(by, { artifact_ref: ref, cache_hit: false, ...capabilityField });
     if (by === 'report.generated') this.event(by, { artifact_ref: ref, format: 'md' });
     return ref;
   }

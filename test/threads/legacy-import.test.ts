@@ -24,12 +24,12 @@ test('the home of a Go relay is imported completely: names, refs, types, hashes,
   const { code, answer } = await importFrom(dir, there);
   assert.equal(code, 0);
   assert.deepEqual(contents(dir), before);
-  const named = answer.threads.map(
+  const summaries = answer.threads.map(
     (one: { name: string; versions: number; notes: string[]; outcome: string }) => {
       return [one.name, one.versions, one.outcome, one.notes];
     },
   );
-  assert.deepEqual(named, [
+  assert.deepEqual(summaries, [
     ['発注 "0" \'x\'', 4, 'imported', []],
     ['', 1, 'imported', []],
   ]);
@@ -75,8 +75,8 @@ test('a thread from a Go relay can be changed and exported like any other', asyn
     ops: [{ op: 'add', path: '/decisions/-', value: { id: 'd', description: 'x', evidence_refs: [ref] } }],
   });
   assert.equal(patched.version, 5);
-  const made = await store.threads.putArtifact(FULL, { body: Buffer.from('new'), name: 'new.txt' });
-  assert.equal(made.state_ref, 'v6');
+  const artifact = await store.threads.putArtifact(FULL, { body: Buffer.from('new'), name: 'new.txt' });
+  assert.equal(artifact.state_ref, 'v6');
   const state = await store.threads.state(FULL);
   assert.deepEqual(state.facts, thread.states.at(-1)!.facts);
   assert.ok(state.metrics.tokens_estimate > 0);

@@ -27,9 +27,9 @@ export function madeUpState(seed: number): State {
   const upTo = (most: number) => Math.floor(random() * (most + 1));
   const pick = <T>(from: readonly T[]): T => from[upTo(from.length - 1)]!;
   const scale = pick([3, 8, 20, 60]);
-  const words = pick(SENTENCES);
+  const sentences = pick(SENTENCES);
   const sentence = () => {
-    const one = pick(random() < 0.8 ? words : SENTENCES.flat());
+    const one = pick(random() < 0.8 ? sentences : SENTENCES.flat());
     return random() < 0.05 ? `${one} `.repeat(1 + upTo(40)).trim() : one;
   };
   const value = (): Json => (random() < 0.8 ? sentence() : pick(ODD));

@@ -55,8 +55,8 @@ describe('the readable files of a thread', () => {
     const { home, thread } = await prepared(t);
     {
       await using store = await openLocal(home);
-      const made = await store.threads.putArtifact(thread, { body: text('# Hello\n'), name: 'a.md' });
-      const file = join(home, 'threads', thread, 'artifacts', `${made.ref}.md`);
+      const artifact = await store.threads.putArtifact(thread, { body: text('# Hello\n'), name: 'a.md' });
+      const file = join(home, 'threads', thread, 'artifacts', `${artifact.ref}.md`);
       assert.equal(readFileSync(file, 'utf8'), '# Hello\n');
     }
     await agrees(home, thread);
@@ -69,18 +69,18 @@ describe('the readable files of a thread', () => {
     const { home, thread } = await prepared(t);
     await using server = await openCore(loadConfig({ RELAY_HOME: home }), 'server');
     const { threads } = server.core.relay(LOCAL_CALLER, 'http://relay.invalid');
-    const made = await Promise.all(
+    const artifacts = await Promise.all(
       ['one', 'two', 'three'].map((name) => threads.putArtifact(thread, { body: text(name), name })),
     );
-    for (const { ref, name } of made) assert.equal(await contentOf(threads, thread, ref), name);
+    for (const { ref, name } of artifacts) assert.equal(await contentOf(threads, thread, ref), name);
     await (await server.core.threads()).log.settle();
-    for (const { ref, name } of made) {
+    for (const { ref, name } of artifacts) {
       assert.equal(readFileSync(fileOf(home, thread, ref), 'utf8'), name);
       assert.equal(await contentOf(threads, thread, ref), name);
     }
-    writeFileSync(fileOf(home, thread, made[0]!.ref), 'edited');
-    await assert.rejects(contentOf(threads, thread, made[0]!.ref), { code: 'store_damaged' });
-    assert.equal(await contentOf(threads, thread, made[1]!.ref), 'two');
+    writeFileSync(fileOf(home, thread, artifacts[0]!.ref), 'edited');
+    await assert.rejects(contentOf(threads, thread, artifacts[0]!.ref), { code: 'store_damaged' });
+    assert.equal(await contentOf(threads, thread, artifacts[1]!.ref), 'two');
   });
 
   it('include a content that a server stored before it died, on the next open', async (t) => {
@@ -183,18 +183,18 @@ describe('the readable files of a thread', () => {
     const folder = join(home, 'threads', `acme.${thread}`);
     {
       await using store = await openLocal(home);
-      const made = await store.threads.putArtifact(thread, { body: text('of both'), name: 'a.txt' });
+      const artifact = await store.threads.putArtifact(thread, { body: text('of both'), name: 'a.txt' });
       const { threads } = store.core.relay(acme, 'http://relay.invalid');
       await threads.import((await store.threads.export(thread)).body);
       assert.equal(
-        (await threads.artifact(thread, made.ref)).path,
-        `threads/acme.${thread}/artifacts/${made.ref}.txt`,
+        (await threads.artifact(thread, artifact.ref)).path,
+        `threads/acme.${thread}/artifacts/${artifact.ref}.txt`,
       );
       await threads.patch(thread, { ops: [fact('f2')] });
       await store.threads.delete(thread);
       await (await store.core.threads()).log.settle();
-      assert.equal(await contentOf(threads, thread, made.ref), 'of both');
-      assert.equal(readFileSync(join(folder, 'artifacts', `${made.ref}.txt`), 'utf8'), 'of both');
+      assert.equal(await contentOf(threads, thread, artifact.ref), 'of both');
+      assert.equal(readFileSync(join(folder, 'artifacts', `${artifact.ref}.txt`), 'utf8'), 'of both');
     }
     assert.equal(existsSync(join(home, 'threads', thread)), false);
     // Simulates a crash between the commit and the files.

@@ -13,7 +13,7 @@ import { text } from './open-threads.ts';
  * - test/cli/counting.test.ts: the tokenizer is not loaded for 77 bytes
  */
 
-const tokens = (words: string) => encode(words).length;
+const tokens = (content: string) => encode(content).length;
 
 /** 25 items with 359 tokens in total. */
 const ITEMS = {
@@ -101,9 +101,9 @@ test('the savings of prompts are the same in printed lines and in the sum (they 
   const printed = { shown: 0, pasted: 0 };
   for (let i = 0; i < 9; i++) {
     const bundle = await prompts.bundle({ thread_id, words: `How many olives are in jar ${i * 50}?` });
-    const { tokens: told } = await prompts.ask(bundle, model);
-    printed.shown += told.prompt;
-    printed.pasted += told.pasted;
+    const { tokens: tokenCounts } = await prompts.ask(bundle, model);
+    printed.shown += tokenCounts.prompt;
+    printed.pasted += tokenCounts.pasted;
   }
   const { prompts: sum, recent_prompts } = await threads.api.stats(thread_id);
   assert.deepEqual([sum!.shown_tokens, sum!.pasted_tokens], [printed.shown, printed.pasted]);

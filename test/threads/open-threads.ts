@@ -50,8 +50,8 @@ export function caller(name: string, tenant = 'local'): Caller {
   return { ...LOCAL_CALLER, name, tenant };
 }
 
-export function text(words: string): Uint8Array {
-  return new TextEncoder().encode(words);
+export function text(content: string): Uint8Array {
+  return new TextEncoder().encode(content);
 }
 
 /** A clock that stands still until a test advances it. */

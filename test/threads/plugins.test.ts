@@ -31,8 +31,8 @@ test('a broken capability plugin affects only itself and is reported once by nam
   const relay = store.core.relay(LOCAL_CALLER, 'http://relay.invalid').capabilities;
   const names = (await relay.list()).capabilities.map(({ name }) => name);
   assert.deepEqual(names, ['retrieval.search', 'http.fetch', 'own.good']);
-  const made = await relay.invoke({ capability: 'own.good', thread_id });
-  assert.equal(made.preview.text, 'made');
+  const artifact = await relay.invoke({ capability: 'own.good', thread_id });
+  assert.equal(artifact.preview.text, 'made');
   const broken = capabilities.filter((file) => file !== 'good.js');
   assert.equal(warnings.length, broken.length, warnings.join('\n'));
   for (const [i, file] of broken.entries()) assert.ok(warnings[i]!.includes(file), warnings[i]!);

@@ -67,15 +67,15 @@ async function imported(engine: Engine | undefined, tenant: string): Promise<Imp
 
 /** Creates a thread of acme under the key that older versions used for the threads of all tenants. */
 async function inOldPlace(engine: Engine | undefined): Promise<Imported> {
-  const made = await imported(engine, 'local');
-  const { records } = made.opened.engine;
-  const key = `thr.${made.id}/meta`;
+  const importedThread = await imported(engine, 'local');
+  const { records } = importedThread.opened.engine;
+  const key = `thr.${importedThread.id}/meta`;
   await records.put(key, { ...((await records.get(key))!.value as object), tenant: 'acme' });
   for (const { key: listed, value } of (await records.list('ten.local/threads/')).items) {
     await records.put(listed.replace('ten.local/', 'ten.acme/'), value);
     await records.delete(listed);
   }
-  return made;
+  return importedThread;
 }
 
 for (const [name, open] of Object.entries(ENGINES)) {
@@ -149,8 +149,8 @@ for (const [name, open] of Object.entries(ENGINES)) {
         (await ann.list()).threads.map(({ thread_id }) => thread_id),
         [id],
       );
-      const made = await ann.putArtifact(id, { body: text('more words'), name: 'more.md' });
-      const { body } = await ann.content(id, made.ref);
+      const artifact = await ann.putArtifact(id, { body: text('more words'), name: 'more.md' });
+      const { body } = await ann.content(id, artifact.ref);
       assert.equal(await readText(body), 'more words');
       assert.equal((await ann.header(id)).thread_id, id);
       assert.equal((await ann.replay(id)).matches, true);
@@ -217,11 +217,11 @@ describe('the lock of an import', () => {
     const opened = openThreads({ env });
     const { blobs, records } = opened.engine;
     const before = { put: records.put, delete: records.delete, putBlob: blobs.put };
-    const gone = () => Promise.reject(new Error('the process is gone'));
+    const failWrite = () => Promise.reject(new Error('the process is gone'));
     // Simulates a crash while the content of an artifact is stored: all later calls to the store fail.
     blobs.put = () => {
-      Object.assign(records, { put: gone, delete: gone });
-      return gone();
+      Object.assign(records, { put: failWrite, delete: failWrite });
+      return failWrite();
     };
     await assert.rejects(opened.api.import(bundle), /the process is gone/);
     Object.assign(records, { put: before.put, delete: before.delete });

@@ -21,17 +21,19 @@ describe('threads over HTTP', () => {
       }
     })();
     await threads.patch(id, { ops: [fact('f1')], if_match: 'v1' });
-    const made = await threads.putArtifact(id, {
+    const createdArtifact = await threads.putArtifact(id, {
       body: Buffer.from('the words'),
       name: 'w.txt',
       source_refs: ['x', 'y'],
     });
-    assert.deepEqual(made.provenance.source_refs, ['x', 'y']);
+    assert.deepEqual(createdArtifact.provenance.source_refs, ['x', 'y']);
     const streamed = await threads.putArtifact(id, { body: new Blob(['streamed']).stream(), name: 's.txt' });
-    const { artifact, body } = await threads.content(id, made.ref, { range: { start: 4, end: 9 } });
+    const { artifact, body } = await threads.content(id, createdArtifact.ref, {
+      range: { start: 4, end: 9 },
+    });
     assert.equal(await new Response(body as BodyInit).text(), 'words');
-    assert.equal(artifact.ref, made.ref);
-    assert.equal((await threads.search(id, 'words')).hits[0]?.ref, made.ref);
+    assert.equal(artifact.ref, createdArtifact.ref);
+    assert.equal((await threads.search(id, 'words')).hits[0]?.ref, createdArtifact.ref);
     assert.equal((await threads.artifacts(id, { limit: 1 })).artifacts[0]?.ref, streamed.ref);
     assert.equal((await threads.diff(id, { from: 1, to: 2 })).ops.length, 1);
     assert.equal((await threads.state(id, { at: 2 })).version, 2);
@@ -63,10 +65,10 @@ describe('threads over HTTP', () => {
     await threads.delete(id);
     assert.equal((await threads.import(bytes)).thread_id, id);
     assert.deepEqual(await threads.state(id), before);
-    await relay.engine.blobs.delete(`thr.${id}/artifacts/${made.ref}.bin`);
+    await relay.engine.blobs.delete(`thr.${id}/artifacts/${createdArtifact.ref}.bin`);
     const { body: rest, damaged } = await threads.export(id);
     await (rest as ReadableStream).cancel();
-    assert.deepEqual(damaged, [made.ref]);
+    assert.deepEqual(damaged, [createdArtifact.ref]);
     await assert.rejects(threads.get('550e8400-e29b-41d4-a716-446655440000'), { code: 'not_found' });
     assert.ok((await threads.list({ prefix: id.slice(0, 8) })).threads.some((one) => one.thread_id === id));
   });
@@ -87,10 +89,10 @@ describe('threads over HTTP', () => {
     assert.equal((await thread.header()).top_facts[0]?.id, 'f1');
     assert.equal((await thread.diff('v1', 'v2')).ops.length, 1);
     assert.equal((await thread.state({ at: 'v1' })).facts.length, 0);
-    const put = await thread.artifacts.put('# Some words\n', { name: 'a.md', sourceRefs: ['s'] });
-    const got = await thread.artifacts.get(put.ref);
-    assert.deepEqual([got.meta.type, await got.text()], ['markdown', '# Some words\n']);
-    assert.equal((await thread.artifacts.search('words'))[0]?.ref, put.ref);
+    const artifact = await thread.artifacts.put('# Some words\n', { name: 'a.md', sourceRefs: ['s'] });
+    const content = await thread.artifacts.get(artifact.ref);
+    assert.deepEqual([content.meta.type, await content.text()], ['markdown', '# Some words\n']);
+    assert.equal((await thread.artifacts.search('words'))[0]?.ref, artifact.ref);
     assert.equal((await thread.artifacts.put(new Blob(['x'], { type: 'text/html' }))).type, 'html');
     assert.equal((await thread.artifacts.list()).artifacts.length, 2);
     const leaked = await thread.artifacts.put('a secret');

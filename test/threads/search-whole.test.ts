@@ -102,13 +102,13 @@ test('unfinished indexing is continued by the next process', async (t) => {
   const home = temporaryHome(t);
   const { thread, ref } = await (async () => {
     await using store = await openStore(home, 'cli');
-    const put = await putHaystack(store.threads);
+    const haystack = await putHaystack(store.threads);
     const { log } = await store.core.threads();
-    const artifact = await store.threads.artifact(put.thread, put.ref);
+    const artifact = await store.threads.artifact(haystack.thread, haystack.ref);
     await log.background.settle();
     await log.index.remove('local', artifact);
-    await log.index.plan('local', bareRoot(put.thread), artifact);
-    return put;
+    await log.index.plan('local', bareRoot(haystack.thread), artifact);
+    return haystack;
   })();
   assert.equal(documents(home, ref), 0);
   await using store = await openStore(home);
@@ -125,17 +125,17 @@ test('an artifact that an earlier version indexed in part is indexed again in th
   const home = temporaryHome(t);
   const { thread, ref } = await (async () => {
     await using store = await openStore(home, 'cli');
-    const put = await putHaystack(store.threads);
+    const haystack = await putHaystack(store.threads);
     const { log } = await store.core.threads();
     await log.background.settle();
-    const artifact = await store.threads.artifact(put.thread, put.ref);
+    const artifact = await store.threads.artifact(haystack.thread, haystack.ref);
     await log.index.remove('local', artifact);
     const { engine } = store;
     const beginning = `barn.txt\n${HAYSTACK.slice(0, 1024 * 1024 - 9)}`;
-    const fields = { ref: put.ref, thread_id: put.thread, name: 'barn.txt', type: 'text' };
-    await engine.index.put(`ten.local/artifacts/${put.thread}/${put.ref}`, beginning, fields);
+    const fields = { ref: haystack.ref, thread_id: haystack.thread, name: 'barn.txt', type: 'text' };
+    await engine.index.put(`ten.local/artifacts/${haystack.thread}/${haystack.ref}`, beginning, fields);
     await engine.records.delete('ten.local/index-pass');
-    return put;
+    return haystack;
   })();
   await using store = await openStore(home);
   assert.equal((await store.threads.search(thread, 'straw')).hits[0]?.ref, ref, 'it is found meanwhile');

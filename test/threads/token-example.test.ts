@@ -11,7 +11,7 @@ import { memoryCache } from '../pipelines/open-pipelines.ts';
 import { openThreads, realCounter, text } from './open-threads.ts';
 
 const PAGE = readFileSync(join(import.meta.dirname, '../../docs/tokens.md'), 'utf8');
-const tokens = (words: string) => encode(words).length;
+const tokens = (content: string) => encode(content).length;
 const REPORT = Array.from({ length: 500 }, (_, i) => `Sensor ${i} was read at noon and was fine.\n`).join('');
 
 /** Returns an Env with a fixed time and fixed random bytes, so that token counts are the same in every run. */
@@ -34,12 +34,12 @@ test('the figures of the example in docs/tokens.md are correct, counted by anoth
   await api.patch(thread_id, { ops: [{ op: 'add', path: '/facts/-', value: fact }] });
   const { preview } = await api.putArtifact(thread_id, { body: text(REPORT), name: 'report.txt' });
 
-  const said: string[] = [];
+  const pulledTexts: string[] = [];
   const model: Model = {
     name: 'model',
     async answer(_prompt, _o, use) {
       if (use!.rounds.length > 0) {
-        said.push('{"query":"sensor 417"}', use!.rounds[0]!.results[0]!);
+        pulledTexts.push('{"query":"sensor 417"}', use!.rounds[0]!.results[0]!);
         return {
           text: 'It was fine.',
           billed: { input_tokens: 2_000, output_tokens: 5, cached_input_tokens: 900 },
@@ -48,24 +48,24 @@ test('the figures of the example in docs/tokens.md are correct, counted by anoth
       return { text: '', calls: [{ id: '1', name: 'search', arguments: '{"query":"sensor 417"}' }] };
     },
   };
-  const words = 'Which sensors were read on the roof?';
-  const bundle = await prompts.bundle({ thread_id, words });
+  const question = 'Which sensors were read on the roof?';
+  const bundle = await prompts.bundle({ thread_id, words: question });
   const { artifact_ref } = await prompts.ask(bundle, model);
   const listing = JSON.stringify(await api.artifacts(thread_id));
 
   const answer = (await api.artifact(thread_id, artifact_ref, { counted: false })).preview.text;
   const prompt = tokens(`${bundle.system}\n${bundle.user}`) + tokens(JSON.stringify(TOOLS));
-  const pull = tokens(said.join('\n'));
+  const pull = tokens(pulledTexts.join('\n'));
   const pasted = bundle.pasted.tokens;
   const instructions = tokens(`${bundle.system}\nYour task:\n`);
   const state = tokens('place: roof\n');
-  const byHand = instructions + tokens(words) + state + tokens(REPORT);
+  const byHand = instructions + tokens(question) + state + tokens(REPORT);
   assert.ok(Math.abs(pasted - byHand) <= 2, `${pasted} and ${byHand}`);
 
   const stats = await api.stats(thread_id);
   const naive = tokens(REPORT) + tokens(answer);
   const actual = tokens(preview.text) + tokens(answer);
-  const shown = prompt + pull + tokens(listing);
+  const shownTokens = prompt + pull + tokens(listing);
   const figures = {
     naive,
     actual,
@@ -74,8 +74,8 @@ test('the figures of the example in docs/tokens.md are correct, counted by anoth
     prompt,
     pull,
     listing: tokens(listing),
-    shown,
-    saved: pasted - shown,
+    shown: shownTokens,
+    saved: pasted - shownTokens,
   };
   assert.deepEqual(figures, {
     naive: stats.naive_tokens,
@@ -93,12 +93,12 @@ test('the figures of the example in docs/tokens.md are correct, counted by anoth
     `| \`naive_tokens\` | ${n(tokens(REPORT))} + ${n(tokens(answer))} | ${n(naive)} |`,
     `| \`actual_tokens\` | ${n(tokens(preview.text))} + ${n(tokens(answer))} | ${n(actual)} |`,
     `| \`avoided_tokens\` | ${n(naive)} − ${n(actual)} | ${n(naive - actual)} |`,
-    `| \`prompts.pasted_tokens\` | ${n(pasted - tokens(REPORT) - state - tokens(words))} + ${tokens(words)} + ${state} + ${n(tokens(REPORT))} | ${n(pasted)} |`,
+    `| \`prompts.pasted_tokens\` | ${n(pasted - tokens(REPORT) - state - tokens(question))} + ${tokens(question)} + ${state} + ${n(tokens(REPORT))} | ${n(pasted)} |`,
     `| \`prompts.prompt_tokens\` | ${n(prompt - tokens(JSON.stringify(TOOLS)))} + ${n(tokens(JSON.stringify(TOOLS)))} | ${n(prompt)} |`,
     `| \`prompts.tool_call_tokens\` | ${n(tokens('{"query":"sensor 417"}'))} + ${n(pull - tokens('{"query":"sensor 417"}'))} | ${n(pull)} |`,
     `| \`prompts.read_tokens\` | ${n(tokens(listing))} | ${n(tokens(listing))} |`,
-    `| \`prompts.shown_tokens\` | ${n(prompt)} + ${n(pull)} + ${n(tokens(listing))} | ${n(shown)} |`,
-    `| \`prompts.avoided_tokens\` | ${n(pasted)} − ${n(shown)} | ${n(pasted - shown)} |`,
+    `| \`prompts.shown_tokens\` | ${n(prompt)} + ${n(pull)} + ${n(tokens(listing))} | ${n(shownTokens)} |`,
+    `| \`prompts.avoided_tokens\` | ${n(pasted)} − ${n(shownTokens)} | ${n(pasted - shownTokens)} |`,
   ].join('\n');
   assert.ok(PAGE.includes(example), `docs/tokens.md is to say:\n${example}`);
   assert.deepEqual(stats.billed, { input_tokens: 2_000, output_tokens: 5, cached_input_tokens: 900 });

@@ -51,7 +51,7 @@ test('one search finds threads, artifacts by content, pointers, channels, tasks,
   await page.keyboard.type('fix reviewer');
   await group('Pointers').getByRole('option', { name: 'The fix, for review' }).waitFor();
   assert.equal(await field.inputValue(), 'fix reviewer', 'the field has the focus');
-  for (const [words, name, result] of [
+  for (const [query, name, result] of [
     ['checkout second', 'Threads', 'Checkout latency, second look'],
     ['connection per item', 'Artifacts', 'survey.md'],
     ['fix review', 'Pointers', 'The fix, for review'],
@@ -61,7 +61,7 @@ test('one search finds threads, artifacts by content, pointers, channels, tasks,
     ['plan.md', 'Files', 'notes/plan.md'],
     ['gemini', 'Agents', 'gemini-ci'],
   ] as const) {
-    await field.fill(words);
+    await field.fill(query);
     await group(name).getByRole('option', { name: result }).first().waitFor();
   }
   await field.fill('no such words anywhere');

@@ -51,15 +51,15 @@ test('no view loads more than 180 KB of script, including its highlighter', { sk
     `/ui/pipelines/${demo.run}`,
     '/ui/channels/reviews',
   ]) {
-    const asked = new Set<string>();
+    const requestedPaths = new Set<string>();
     const page = await dashboard.open('/ui/no-such-page');
-    page.on('request', (request) => asked.add(new URL(request.url()).pathname));
+    page.on('request', (request) => requestedPaths.add(new URL(request.url()).pathname));
     await page.goto(dashboard.url + path);
     if (path.includes('artifacts')) {
       await page.getByRole('button', { name: 'quote.ts' }).click();
       await page.locator('.tok-keyword').first().waitFor();
     } else await page.locator('h1').waitFor();
-    const bytes = [...asked]
+    const bytes = [...requestedPaths]
       .filter((name) => /^\/ui\/assets\/.*\.js$/.test(name))
       .reduce((sum, name) => sum + packed(name.slice('/ui/assets/'.length)), 0);
     assert.ok(bytes > 20_000 && bytes < LIMIT, `${path}: ${bytes} bytes`);

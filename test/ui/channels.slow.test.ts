@@ -66,7 +66,7 @@ test('a group shows waiting messages and the work of its members; dead letters c
   const agent = asAgent(dashboard.relay, 'worker');
   for (const work of ['first job', 'second job', 'third job']) await agent.channels.publish('jobs', work);
   const closing = new AbortController();
-  const taken: { seq: number; token: number }[] = [];
+  const leases: { seq: number; token: number }[] = [];
   const working = (async () => {
     const jobs = agent.channels.subscribe('jobs', {
       group: 'workers',
@@ -75,11 +75,11 @@ test('a group shows waiting messages and the work of its members; dead letters c
       signal: closing.signal,
     });
     for await (const { seq, token } of jobs) {
-      taken.push({ seq, token: token! });
-      if (taken.length <= 2) await agent.channels.nack('jobs', 'workers', { seq, token: token! });
+      leases.push({ seq, token: token! });
+      if (leases.length <= 2) await agent.channels.nack('jobs', 'workers', { seq, token: token! });
     }
   })().catch(() => {});
-  await until(() => taken.length >= 3);
+  await until(() => leases.length >= 3);
   const page = await dashboard.open('/ui/channels/jobs?tab=groups');
   const group = page.getByRole('region', { name: 'Group workers' });
   await group.getByRole('table', { name: 'Leases of workers' }).waitFor();

@@ -65,7 +65,8 @@ function watch(page: Page, url: string, problems: string[]): void {
     void dialog.dismiss();
   });
   page.on('request', (request) => {
-    const asked = request.url();
-    if (!/^(?:data|blob):/.test(asked) && !asked.startsWith(`${url}/`)) problems.push(`asked ${asked}`);
+    const requestUrl = request.url();
+    if (!/^(?:data|blob):/.test(requestUrl) && !requestUrl.startsWith(`${url}/`))
+      problems.push(`asked ${requestUrl}`);
   });
 }

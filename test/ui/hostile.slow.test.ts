@@ -61,7 +61,7 @@ const CONTENTS: readonly (readonly [name: string, mime: string, body: string])[]
   [
     'hostile.csv',
     'text/csv',
-    ['a,b', ...WORDS.map((words) => `"${words.replaceAll('"', '""')}",=1+1`)].join('\n'),
+    ['a,b', ...WORDS.map((text) => `"${text.replaceAll('"', '""')}",=1+1`)].join('\n'),
   ],
   ['hostile.log', 'text/plain', WORDS.join('\n')],
   ['hostile.diff', 'text/x-diff', `--- a\n+++ b\n@@ -1 +1 @@\n-${WORDS[0]}\n+${WORDS[1]}\n`],
@@ -96,25 +96,25 @@ async function assertHarmless(page: Page): Promise<void> {
 test('names, metadata and messages of agents are shown as plain text on every page', { skip }, async () => {
   const agent = asAgent(dashboard.relay, WORDS[0]!);
   const threads: string[] = [];
-  for (const words of WORDS) {
-    const { thread_id } = await agent.threads.create({ name: words.slice(0, 120) });
+  for (const text of WORDS) {
+    const { thread_id } = await agent.threads.create({ name: text.slice(0, 120) });
     threads.push(thread_id);
-    await agent.channels.publish('hostile', words);
-    await agent.channels.publish('hostile', { [words]: words });
+    await agent.channels.publish('hostile', text);
+    await agent.channels.publish('hostile', { [text]: text });
     await agent.pointers.push({
-      body: encodeUtf8(words),
+      body: encodeUtf8(text),
       channel: 'agent-tasks',
-      metadata: { summary: words, [words]: words, filename: words },
+      metadata: { summary: text, [text]: text, filename: text },
     });
   }
   const [thread] = threads as [string];
   await agent.threads.patch(thread, {
-    ops: WORDS.flatMap((words, at): PatchOp[] => [
-      { op: 'add', path: '/facts/-', value: { id: `f${at}`, key: words, value: words, by: words } },
+    ops: WORDS.flatMap((text, at): PatchOp[] => [
+      { op: 'add', path: '/facts/-', value: { id: `f${at}`, key: text, value: text, by: text } },
       {
         op: 'add',
         path: '/plan/-',
-        value: { id: `p${at}`, step: words, status: words.slice(0, 30) },
+        value: { id: `p${at}`, step: text, status: text.slice(0, 30) },
       },
     ]),
   });
@@ -150,9 +150,9 @@ test('names, metadata and messages of agents are shown as plain text on every pa
     [`/ui/tasks/${tasks[0]!.id}`, 'Progress'],
     [`/pull/${tasks[1]!.id}`, 'Payload'],
   ];
-  for (const [path, shown] of paths) {
+  for (const [path, expectedText] of paths) {
     const page = await dashboard.open(path);
-    await page.getByText(shown).filter({ visible: true }).first().waitFor();
+    await page.getByText(expectedText).filter({ visible: true }).first().waitFor();
     await assertHarmless(page);
     await page.context().close();
   }

@@ -105,17 +105,17 @@ test('a question of an agent is shown on its task, in the list of tasks and next
   await using _ = await bridge.start();
   const { id } = await bridge.send('Clean up', { summary: 'Clean up' });
   await until(async () => (await relay.tasks.get(id)).stuck !== null);
-  const asked = /waits for an answer: rm -r build · Do you want to proceed\?/;
+  const question = /waits for an answer: rm -r build · Do you want to proceed\?/;
   const page = await own.open('/ui/tasks');
   await page
     .getByText(/One task is stuck: Clean up/)
-    .getByText(asked)
+    .getByText(question)
     .waitFor();
   await page.goto(`${own.url}/ui/agents`);
   const agents = page.getByRole('list', { name: 'Agents' });
-  await agents.getByText(asked).waitFor();
+  await agents.getByText(question).waitFor();
   await agents.getByText('stuck', { exact: true }).waitFor();
   await page.goto(`${own.url}/ui/tasks/${id}`);
-  await page.getByRole('status').getByText(asked).waitFor();
+  await page.getByRole('status').getByText(question).waitFor();
   assert.deepEqual(own.problems, []);
 });

@@ -46,15 +46,15 @@ test('an encrypted payload is decrypted in the page, and the key never leaves it
   const url = await client.push('geheim: ü 漢字', { encrypted: true });
   const key = url.split('#key=')[1]!;
   const page = await dashboard.open('/ui/channels');
-  const asked: string[] = [];
+  const requestTexts: string[] = [];
   page.on('request', (request) =>
-    asked.push(`${request.url()} ${JSON.stringify(request.headers())} ${request.postData()}`),
+    requestTexts.push(`${request.url()} ${JSON.stringify(request.headers())} ${request.postData()}`),
   );
   await page.goto(dashboard.url + pathOf(url));
   await page.getByText('geheim: ü 漢字').waitFor();
-  assert.ok(asked.length > 2);
+  assert.ok(requestTexts.length > 2);
   // Skip the first request: its URL is the document's address with the fragment, which a browser never sends.
-  assert.ok(asked.slice(1).every((line) => !line.includes(key)));
+  assert.ok(requestTexts.slice(1).every((line) => !line.includes(key)));
   assert.ok(dashboard.relay.log.every((line) => !JSON.stringify(line).includes(key)));
   assert.deepEqual(dashboard.problems, []);
 });
@@ -62,14 +62,14 @@ test('an encrypted payload is decrypted in the page, and the key never leaves it
 test('without the right key the page pulls nothing and says why', { skip }, async () => {
   const url = await client.push('only once', { encrypted: true, maxPulls: 1 });
   const [bare] = pathOf(url).split('#');
-  for (const [address, said] of [
+  for (const [address, expectedText] of [
     [bare!, 'encrypted and this address has no key'],
     [pathOf(url).slice(0, -4), 'key in this address is damaged'],
     [`${bare}#key=%`, 'key in this address is damaged'],
     [`${bare}#key=${generateFernetKey(systemEnv)}`, 'does not match'],
   ] as const) {
     const page = await dashboard.open(address);
-    await page.getByRole('alert').getByText(said).waitFor();
+    await page.getByRole('alert').getByText(expectedText).waitFor();
     assert.equal(await page.locator('#show').count(), 0);
     await page.context().close();
   }

@@ -36,13 +36,13 @@ async function assertFewNodes(page: Page): Promise<void> {
 }
 
 /** Returns how many rows have been loaded, and how many of them are still in memory. */
-function rowsOf(table: Locator): Promise<{ passed: number; held: number }> {
+function rowsOf(table: Locator): Promise<{ passed: number; rendered: number }> {
   // Read both at once, because the page changes meanwhile.
   return table.evaluate((element) => {
     const passed = Number(element.getAttribute('aria-rowcount')) - 1;
     const skipped =
       /([\d,]+) earlier rows were removed/.exec(element.ownerDocument.body.innerText)?.[1] ?? '0';
-    return { passed, held: passed - Number(skipped.replaceAll(',', '')) };
+    return { passed, rendered: passed - Number(skipped.replaceAll(',', '')) };
   });
 }
 
@@ -50,7 +50,7 @@ function rowsOf(table: Locator): Promise<{ passed: number; held: number }> {
  * Scrolls down until the list has passed `wanted` rows. After each change of the page the list jumps to its end, as if
  * a person held the End key.
  */
-async function scrollThrough(page: Page, table: Locator, wanted: number): Promise<void> {
+async function scrollThrough(page: Page, table: Locator, rowCount: number): Promise<void> {
   const body = table.locator('.table-body');
   const watcher = await body.evaluateHandle((element) => {
     const toEnd = () => element.scrollTo(0, element.scrollHeight);
@@ -59,17 +59,17 @@ async function scrollThrough(page: Page, table: Locator, wanted: number): Promis
     toEnd();
     return watcher;
   });
-  for (let before = 0; before < wanted; ) {
+  for (let before = 0; before < rowCount; ) {
     let now = before;
     await until(
       async () => {
         await assertFewNodes(page);
-        const { passed, held } = await rowsOf(table);
-        assert.ok(held <= MOST_ROWS, `${held} rows are held`);
+        const { passed, rendered } = await rowsOf(table);
+        assert.ok(rendered <= MOST_ROWS, `${rendered} rows are rendered`);
         now = passed;
         return passed > before;
       },
-      { what: `more than ${before} of ${wanted} rows` },
+      { what: `more than ${before} of ${rowCount} rows` },
     );
     before = now;
   }

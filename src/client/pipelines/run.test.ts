@@ -84,7 +84,7 @@ test('a step that times out is stopped and has failed', async () => {
 });
 
 test('the output of a failed attempt is stored as an artifact', async () => {
-  const { start, threads, told } = openPipelines(({ attempt }) => {
+  const { start, threads, progressEvents } = openPipelines(({ attempt }) => {
     if (attempt === 1) throw new StepFailure('exit code 1', 'one\ntwo\n');
     return attempt === 2 ? '{ no JSON' : '{"three": 3}';
   });
@@ -97,7 +97,7 @@ test('the output of a failed attempt is stored as an artifact', async () => {
     new Response((await threads.api.content(run, ref)).body as Uint8Array<ArrayBuffer>).text();
   assert.deepEqual(await Promise.all(step!.attempt_refs!.map(text)), ['one\ntwo\n', '{ no JSON']);
   assert.equal(await text(step!.ref!), '{"three": 3}', 'the result is the attempt that succeeded');
-  const retried = told.flatMap(({ status, ref }) => (status === 'retrying' ? [ref] : []));
+  const retried = progressEvents.flatMap(({ status, ref }) => (status === 'retrying' ? [ref] : []));
   assert.deepEqual(retried, step!.attempt_refs);
   const [instance] = (await threads.api.run(run)).instances;
   assert.deepEqual(

@@ -19,10 +19,10 @@ agent({ name: 'scripted' })
   .onRequest(methods.agent.session.prompt, async ({ params, client }) => {
     const { sessionId, prompt } = params;
     const text = prompt.map((part) => (part.type === 'text' ? part.text : '')).join('');
-    const say = (words: string) =>
+    const say = (message: string) =>
       client.notify(methods.client.session.update, {
         sessionId,
-        update: { sessionUpdate: 'agent_message_chunk', content: { type: 'text', text: words } },
+        update: { sessionUpdate: 'agent_message_chunk', content: { type: 'text', text: message } },
       });
     const word = text.split(/\s/)[0];
     if (word === 'die') process.exit(3);

@@ -39,7 +39,7 @@ function paint(): void {
   for (const line of input.split('\n')) {
     for (let at = 0; at === 0 || at < line.length; at += inner) box.push(line.slice(at, at + inner));
   }
-  const shown = box.slice(-8);
+  const visibleLines = box.slice(-8);
   const question = [
     '─'.repeat(width - 2),
     ` ${dialog?.question}`,
@@ -52,7 +52,7 @@ function paint(): void {
   const inputBox = [
     busy === null ? '' : `${busy} Working… (3s · esc to interrupt)`,
     `╭${'─'.repeat(width - 2)}╮`,
-    ...shown.map((line, i) => `│ ${i === 0 ? '>' : ' '} ${line.padEnd(inner)} │`),
+    ...visibleLines.map((line, i) => `│ ${i === 0 ? '>' : ' '} ${line.padEnd(inner)} │`),
     `╰${'─'.repeat(width - 2)}╯`,
     '  ? for shortcuts',
   ];

@@ -10,15 +10,15 @@ import { isRelayError } from '../../../src/base/errors.ts';
 const [channel, group, url, dawdles] = process.argv.slice(2) as [string, string, string, string];
 const config = loadConfig(process.env, url === '-' ? {} : { url });
 await using open = await openRelay(config);
-const say = (...words: unknown[]) => process.stdout.write(`${words.join(' ')}\n`);
+const say = (...parts: unknown[]) => process.stdout.write(`${parts.join(' ')}\n`);
 
-let taken = 0;
+let messageCount = 0;
 for await (const message of (await open.client()).subscribe(channel, { group, since: 'all' })) {
   const { n } = message.msg as { n: number };
   say('took', n, message.token);
   await pause(Math.random() * 4);
   // Wait until the lease is over. Another member gets the message, and the acknowledgement below is rejected.
-  if (Number(dawdles) > 0 && ++taken % Number(dawdles) === 0)
+  if (Number(dawdles) > 0 && ++messageCount % Number(dawdles) === 0)
     await pause(message.lease_until! - Date.now() + 700);
   try {
     await message.ack();

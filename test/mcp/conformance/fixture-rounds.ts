@@ -59,14 +59,16 @@ export function addFixtureRounds(server: McpServer): void {
       : ask({ user_name: elicit('What is your name?', 'name') });
   });
   tool('test_input_required_result_sampling', (ctx) => {
-    const given = response(ctx, 'capital_question');
-    return given
-      ? say(JSON.stringify(given))
+    const answer = response(ctx, 'capital_question');
+    return answer
+      ? say(JSON.stringify(answer))
       : ask({ capital_question: sample('What is the capital of France?') });
   });
   tool('test_input_required_result_list_roots', (ctx) => {
-    const given = response(ctx, 'client_roots');
-    return given?.roots ? say(JSON.stringify(given.roots)) : ask({ client_roots: inputRequired.listRoots() });
+    const answer = response(ctx, 'client_roots');
+    return answer?.roots
+      ? say(JSON.stringify(answer.roots))
+      : ask({ client_roots: inputRequired.listRoots() });
   });
   for (const name of ['request_state', 'tampered_state']) {
     tool(`test_input_required_result_${name}`, (ctx) => {

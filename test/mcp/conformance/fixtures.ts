@@ -61,7 +61,7 @@ function addFixtureResources(server: McpServer): void {
 }
 
 function addFixturePrompts(server: McpServer): void {
-  const text = (words: string) => ({ role: 'user', content: { type: 'text', text: words } }) as const;
+  const text = (value: string) => ({ role: 'user', content: { type: 'text', text: value } }) as const;
   server.registerPrompt('test_simple_prompt', { description: 'a fixture' }, () => ({
     messages: [text('This is a simple prompt for testing.')],
   }));

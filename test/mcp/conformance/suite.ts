@@ -11,10 +11,10 @@ export async function installSuite(): Promise<string | false> {
   if (existsSync(SUITE)) return false;
   mkdirSync(FOLDER, { recursive: true });
   writeFileSync(join(FOLDER, 'package.json'), '{"private":true}');
-  const wanted = `@modelcontextprotocol/conformance@${VERSION}`;
+  const packageSpec = `@modelcontextprotocol/conformance@${VERSION}`;
   const { code, output } = await run(
     'npm',
-    ['install', '--no-audit', '--no-fund', '--no-save', wanted],
+    ['install', '--no-audit', '--no-fund', '--no-save', packageSpec],
     FOLDER,
   );
   return code === 0 && existsSync(SUITE) ? false : `the suite cannot be installed: ${output.slice(-300)}`;

@@ -9,7 +9,7 @@ function random(below: number): number {
   return Math.floor((seed / 2 ** 31) * below);
 }
 const pick = <T>(items: readonly T[]): T => items[random(items.length)]!;
-const words = (count: number) =>
+const randomWords = (count: number) =>
   Array.from({ length: count }, () => pick(['error', 'ok', 'naïve', '日本', '"x"', '\n'])).join(' ');
 
 /** Returns a random schema and a value that matches it. `leaf` makes strings. */
@@ -65,7 +65,7 @@ function randomObject(depth: number, leaf: () => string): { schema: JsonObject; 
   return { schema: { type: 'object', properties, required, ...more }, value };
 }
 
-const WHOLE = words(900);
+const WHOLE = randomWords(900);
 
 function host(): InterceptorHost & { stored: string[] } {
   const stored: string[] = [];
@@ -99,7 +99,7 @@ const checkerOf = (schema: JsonObject) => {
 export async function checkRandomSchemas(rounds: number): Promise<void> {
   let [replaced, expanded] = [0, 0];
   for (let round = 0; round < rounds; round++) {
-    const output = randomObject(3, () => (random(4) === 0 ? words(random(300)) : words(3)));
+    const output = randomObject(3, () => (random(4) === 0 ? randomWords(random(300)) : randomWords(3)));
     const input = randomObject(3, () => pick(['relay:7', 'relay:8', 'see relay:7', 'text']));
     const [isOutput, isInput] = [checkerOf(output.schema), checkerOf(input.schema)];
     assert.ok(isOutput(output.value) && isInput(input.value));
@@ -119,21 +119,27 @@ export async function checkRandomSchemas(rounds: number): Promise<void> {
     assert.equal(shrunk, JSON.stringify(input.value));
     if (sent.forward !== call) expanded++;
 
-    const texts = pick<string[]>([[JSON.stringify(output.value)], [words(400)], [words(5), words(400)], []]);
+    const texts = pick<string[]>([
+      [JSON.stringify(output.value)],
+      [randomWords(400)],
+      [randomWords(5), randomWords(400)],
+      [],
+    ]);
     const content = texts.map((text) => ({ type: 'text', text }));
     const result = { content, structuredContent: output.value, _meta: { kept: 1 } };
     const answer = JSON.stringify({ jsonrpc: '2.0', id: 2, result });
-    const got = await proxy.fromServer(answer);
-    if (got === answer) continue;
+    const forwarded = await proxy.fromServer(answer);
+    if (forwarded === answer) continue;
     replaced++;
-    const { content: blocks, structuredContent, _meta } = JSON.parse(got).result;
+    const { content: blocks, structuredContent, _meta } = JSON.parse(forwarded).result;
     assert.ok(isOutput(structuredContent), JSON.stringify(output.schema));
     assert.deepEqual(_meta, { kept: 1 });
     assert.match(blocks[0].text, /\[relay:1 · /);
-    assert.ok(got.length < answer.length + 1_500);
+    assert.ok(forwarded.length < answer.length + 1_500);
     for (const text of texts) assert.ok(own.stored[0]!.includes(text));
-    const kept = JSON.stringify(structuredContent) + own.stored[0];
-    for (const text of JSON.stringify(output.value).match(/\w{4,}/g) ?? []) assert.ok(kept.includes(text));
+    const storedText = JSON.stringify(structuredContent) + own.stored[0];
+    for (const text of JSON.stringify(output.value).match(/\w{4,}/g) ?? [])
+      assert.ok(storedText.includes(text));
   }
   assert.ok(replaced > rounds / 8 && expanded > rounds / 8, `${replaced} replaced, ${expanded} expanded`);
 }

@@ -14,10 +14,10 @@ const push = async () => {
   const { handle, id } = await pointers.push({ body: new Uint8Array(10) });
   return [handle, id];
 };
-const made = [];
+const handles = [];
 for (let i = 0; i < rounds; i++) {
-  if (i % 2 === 0) made.push(await push(), await push());
-  else made.push(...(await Promise.all([push(), push()])));
+  if (i % 2 === 0) handles.push(await push(), await push());
+  else handles.push(...(await Promise.all([push(), push()])));
 }
-print(made);
+print(handles);
 await core.close();

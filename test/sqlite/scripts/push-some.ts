@@ -35,9 +35,9 @@ async function push(): Promise<void> {
     // Delete two of three, so that compaction has work to do.
     const old = i - 24;
     if (old < 0 || old % 3 === 1) continue;
-    const gone = `ptr.${name}-${old}/body`;
-    printLine({ key: gone, size: 0 });
-    await engine.blobs.delete(gone);
+    const deletedKey = `ptr.${name}-${old}/body`;
+    printLine({ key: deletedKey, size: 0 });
+    await engine.blobs.delete(deletedKey);
   }
 }
 

@@ -20,10 +20,10 @@ globalThis.gc!();
 const before = look();
 peak = 0;
 const info = await engine.blobs.put('large/1', body(bytes), { size: bytes });
-const got = (await engine.blobs.get('large/1'))!;
-const read = await consume(got.body as ReadableStream<Uint8Array>);
+const blob = (await engine.blobs.get('large/1'))!;
+const read = await consume(blob.body as ReadableStream<Uint8Array>);
 await engine[Symbol.asyncDispose]();
-print({ size: got.size, stored: info.sha256, read, grown: peak - before.rss });
+print({ size: blob.size, stored: info.sha256, read, grown: peak - before.rss });
 
 function body(length: number): ReadableStream<Uint8Array> {
   let sent = 0;

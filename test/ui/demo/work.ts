@@ -113,11 +113,11 @@ async function fillConversation(agent: Agents): Promise<string> {
     });
   await session('claude', 'claude-checkout');
   await session('codex', 'codex-checkout');
-  const asked = await agent('claude-checkout').agents.send(
+  const result = await agent('claude-checkout').agents.send(
     'codex-checkout',
     'Does the tax service close idle connections? The pool keeps sixteen.',
   );
-  const { id, conversation } = asked.messages[0]!;
+  const { id, conversation } = result.messages[0]!;
   await agent('codex-checkout').agents.mark('codex-checkout', { ids: [id], as: 'shown', route: 'hook' });
   await agent('codex-checkout').agents.send(null, 'After 60 seconds. I set the idle time to 45.', {
     reply_to: id,
@@ -176,18 +176,18 @@ async function fillPointers(relay: RelayUnderTest, agent: Agents) {
 /** Creates a working and an idle bridge, and an agent that only reads. */
 async function fillBridges(agent: Agents, running: string, signal: AbortSignal): Promise<void> {
   const laptop = agent('claude-laptop');
-  const held: string[] = [];
+  const heldUrls: string[] = [];
   void (async () => {
     const work = laptop.channels.subscribe('agent-tasks', { group: TASK_GROUP, since: 'all', signal });
     for await (const { seq, token, url } of work) {
       if (url?.includes(running)) {
-        held.push(url);
+        heldUrls.push(url);
         await laptop.pointers.pull(running);
       } else await laptop.channels.ack('agent-tasks', TASK_GROUP, { seq, token: token! });
-      if (held.length > 0) return;
+      if (heldUrls.length > 0) return;
     }
   })().catch(() => {});
-  await until(() => held.length > 0);
+  await until(() => heldUrls.length > 0);
   await laptop.agents.beat('claude-laptop', { ...bridge('a1', 'exec', 'claude -p'), running: [running] });
   await laptop.agents.beat('codex-server', bridge('b2', 'tmux', 'codex:0'));
   await laptop.inbox.follow('notebook', 'reviews');
