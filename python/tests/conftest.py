@@ -60,10 +60,10 @@ class RelayProcess:
 
 
 def plain_environment(**more: str) -> "dict[str, str]":
-    kept = {
+    inherited = {
         name: value for name, value in os.environ.items() if not name.startswith(("CONTEXTRELAY_", "RELAY_"))
     }
-    return {**kept, "NO_COLOR": "1", **more}
+    return {**inherited, "NO_COLOR": "1", **more}
 
 
 def typescript(script: str, value: object) -> object:

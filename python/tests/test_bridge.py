@@ -117,14 +117,14 @@ def test_concurrent_waiters_each_get_their_own_result(relay: ContextRelay, names
 
 def stranger_to(relay: RelayProcess) -> ContextRelay:
     """Returns a client whose API key may push and read, but may not settle tasks."""
-    made = subprocess.run(
+    created = subprocess.run(
         [*RELAY, "keys", "create", "x", "--home", relay.home, "--scopes", "push,pull,subscribe"],
         env=plain_environment(),
         capture_output=True,
         text=True,
         check=True,
     )
-    return ContextRelay(relay.url, made.stdout.strip())
+    return ContextRelay(relay.url, created.stdout.strip())
 
 
 def test_with_keys_a_forged_result_on_the_done_channel_is_ignored(
@@ -385,10 +385,10 @@ def test_a_missing_window_is_an_error(relay: ContextRelay) -> None:
 def until_shown(session: str, text: str) -> None:
     deadline = time.monotonic() + 30
     while time.monotonic() < deadline:
-        shown = subprocess.run(
+        screen = subprocess.run(
             ["tmux", "capture-pane", "-p", "-t", session], capture_output=True, text=True
         ).stdout
-        if text in shown:
+        if text in screen:
             return
         time.sleep(0.1)
     raise AssertionError(f"{text} never showed")

@@ -63,10 +63,10 @@ def test_messages_are_replayed_and_then_arrive_live(relay: ContextRelay) -> None
 
 
 def test_a_callback_that_fails_does_not_end_the_subscription(relay: ContextRelay, in_thread, caplog) -> None:
-    heard: Queue = Queue()
+    received: Queue = Queue()
 
     def callback(url: str) -> None:
-        heard.put(url)
+        received.put(url)
         raise RuntimeError("not mine")
 
     with relay.messages("failing", since="all"):
@@ -75,10 +75,10 @@ def test_a_callback_that_fails_does_not_end_the_subscription(relay: ContextRelay
     urls = []
     for _ in range(100):
         urls.append(relay.push("x", channel="failing"))
-        if len(urls) > 2 and heard.qsize() >= 2:
+        if len(urls) > 2 and received.qsize() >= 2:
             break
         time.sleep(0.2)
-    assert heard.get(timeout=30) in urls and heard.get(timeout=30) in urls
+    assert received.get(timeout=30) in urls and received.get(timeout=30) in urls
     assert "not mine" in caplog.text
 
 
@@ -86,19 +86,19 @@ def test_a_lost_connection_loses_no_message() -> None:
     home_server = RelayProcess()
     port = home_server.url.rsplit(":", 1)[1]
     relay = ContextRelay(home_server.url)
-    heard: Queue = Queue()
+    received: Queue = Queue()
     messages = relay.messages("c", max_reconnect_delay=0.5)
-    thread = threading.Thread(target=lambda: [heard.put(m.msg) for m in messages], daemon=True)
+    thread = threading.Thread(target=lambda: [received.put(m.msg) for m in messages], daemon=True)
     thread.start()
     relay.publish("c", 1)
-    assert heard.get(timeout=30) == 1
+    assert received.get(timeout=30) == 1
     home_server._process.terminate()
     home_server._process.wait(30)
     again = RelayProcess("--port", port, home=home_server.home)
     try:
         for n in (2, 3):
             relay.publish("c", n)
-        assert [heard.get(timeout=60), heard.get(timeout=60)] == [2, 3]
+        assert [received.get(timeout=60), received.get(timeout=60)] == [2, 3]
         messages.close()
         thread.join(30)
         assert not thread.is_alive()
@@ -150,8 +150,8 @@ def test_a_subscription_with_wildcards_gets_all_matching_channels(relay: Context
         first = relay.push("1", channel="wild.a")
         second = keyed.push("2", channel="wild.b", encrypted=True)
         relay.push("3", channel="tame")
-        heard = iter(messages)
-        assert [(each.channel, each.url) for each in (next(heard), next(heard))] == [
+        received = iter(messages)
+        assert [(each.channel, each.url) for each in (next(received), next(received))] == [
             ("wild.a", first),
             ("wild.b", second),
         ]

@@ -168,7 +168,7 @@ def test_only_subscribers_with_the_channel_key_can_decrypt(relay: ContextRelay) 
         assert [knowing.pull(next(each).url) for _ in range(2)] == ["from typescript", "from python"]
     with relay.messages("sealed", since="all") as messages:
         assert "#key=" not in next(iter(messages)).url
-    heard = typescript(
+    texts = typescript(
         """
         import { ContextRelay } from './src/public/index.ts';
         const relay = new ContextRelay({ baseUrl: input.base, channelKeys: { sealed: input.key } });
@@ -178,7 +178,7 @@ def test_only_subscribers_with_the_channel_key_can_decrypt(relay: ContextRelay) 
         """,
         {"base": relay.base_url, "key": shared},
     )
-    assert heard == ["from typescript", "from python"]
+    assert texts == ["from typescript", "from python"]
 
 
 def test_a_malformed_key_is_rejected() -> None:

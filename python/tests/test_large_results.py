@@ -35,27 +35,27 @@ def test_large_results(case: Dict[str, Any], relay: ContextRelay) -> None:
     tool = case.get("tool", "tool")
     if "blocks" in case:
         return check_blocks(case, results, relay, tool)
-    given = text(case["result"])
-    shown = results.shown(given, tool)
+    original = text(case["result"])
+    replacement = results.shown(original, tool)
     if case.get("stays"):
-        assert shown == given
+        assert replacement == original
         return
-    url = url_in(shown)
-    lines = shown.split("\n")
+    url = url_in(replacement)
+    lines = replacement.split("\n")
     if "first" in case:
         assert lines[0] == case["first"].replace("{url}", url)
     if "last" in case:
         assert lines[-1] == case["last"]
-    assert all(part in shown for part in case.get("contains", ())), shown
-    assert not any(part in shown for part in case.get("lacks", ())), shown
-    assert relay.pull(url) == given
+    assert all(part in replacement for part in case.get("contains", ())), replacement
+    assert not any(part in replacement for part in case.get("lacks", ())), replacement
+    assert relay.pull(url) == original
     assert ("#key=" in url) == case.get("encrypted", False)
-    found = relay.inspect(url)
+    info = relay.inspect(url)
     if "metadata" in case:
-        assert found.metadata == case["metadata"]
-    assert found.channel == case.get("channel")
+        assert info.metadata == case["metadata"]
+    assert info.channel == case.get("channel")
     if "lives" in case:
-        assert case["lives"] - 600 < seconds_of(str(found.expires_at)) - time.time() <= case["lives"]
+        assert case["lives"] - 600 < seconds_of(str(info.expires_at)) - time.time() <= case["lives"]
 
 
 def check_blocks(case: Dict[str, Any], results: LargeResults, relay: ContextRelay, tool: str) -> None:
@@ -63,21 +63,21 @@ def check_blocks(case: Dict[str, Any], results: LargeResults, relay: ContextRela
         {"type": "image", "data": "AAAA"} if each.get("image") else {"type": "text", "text": text(each)}
         for each in case["blocks"]
     ]
-    shown = results.swap(blocks, tool)
+    swapped = results.swap(blocks, tool)
     kinds = [
         "image"
         if each["type"] != "text"
         else "replacement"
         if each["text"].startswith("Too large to show")
         else "text"
-        for each in shown
+        for each in swapped
     ]
     assert kinds == case["becomes"]
     if "replacement" not in kinds:
-        assert shown is blocks
+        assert swapped is blocks
         return
     stored = "\n".join(text({"lines": lines}) for lines in case["stored"])
-    assert relay.pull(url_in(shown[0]["text"])) == stored
+    assert relay.pull(url_in(swapped[0]["text"])) == stored
 
 
 @dataclass
@@ -101,27 +101,27 @@ def test_messages(case: Dict[str, Any], relay: ContextRelay) -> None:
         case.get("content", {})
     )
     message = FakeMessage(content)
-    given = FakeCommand({"messages": [message], "other": 1}) if case.get("command") else message
-    shown = LargeResults(relay).swap(given, "search")
+    original = FakeCommand({"messages": [message], "other": 1}) if case.get("command") else message
+    swapped = LargeResults(relay).swap(original, "search")
     if not case["replaced"]:
-        assert shown is given
+        assert swapped is original
         return
     if case.get("command"):
-        assert shown.update["other"] == 1
-        [shown] = shown.update["messages"]
-    first = shown.content if isinstance(shown.content, str) else shown.content[0]["text"]
+        assert swapped.update["other"] == 1
+        [swapped] = swapped.update["messages"]
+    first = swapped.content if isinstance(swapped.content, str) else swapped.content[0]["text"]
     assert first.startswith("Too large to show: the result of search") and message.content == content
 
 
 def test_python_and_typescript_show_the_same_text(relay: ContextRelay) -> None:
-    given = text({"lines": 4000})
+    original = text({"lines": 4000})
     script = """
         const { ContextRelay } = await import('./src/sdk/context-relay.ts');
         const { LargeResults } = await import('./src/integrations/large-results.ts');
         output(await new LargeResults(new ContextRelay(input.url)).shown(input.text, 'search'));
     """
-    theirs = typescript(script, {"url": relay.base_url, "text": given})
-    assert LargeResults(relay).shown(given, "search") == theirs
+    theirs = typescript(script, {"url": relay.base_url, "text": original})
+    assert LargeResults(relay).shown(original, "search") == theirs
 
 
 def test_an_unknown_option_is_refused(relay: ContextRelay) -> None:

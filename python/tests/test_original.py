@@ -49,14 +49,14 @@ def wait_for(condition: Callable[[], Any]) -> Any:
 
 def listen(hub: ContextRelay, channel: str) -> List[str]:
     """Subscribes in a thread, as the original's documentation shows. Returns the list that fills with URLs."""
-    heard: List[str] = []
-    threading.Thread(target=hub.subscribe, args=(channel, heard.append), daemon=True).start()
+    urls: List[str] = []
+    threading.Thread(target=hub.subscribe, args=(channel, urls.append), daemon=True).start()
     # Nothing tells when a subscription is open. So push until the first message arrives.
     until = time.monotonic() + 30
-    while not heard and time.monotonic() < until:
+    while not urls and time.monotonic() < until:
         hub.push("first", channel=channel)
         time.sleep(0.2)
-    return heard
+    return urls
 
 
 def test_push_pull_and_peek(hub: ContextRelay) -> None:
@@ -130,9 +130,9 @@ def test_errors_are_those_of_requests(hub: ContextRelay, server: RelayProcess) -
 
 
 def test_a_subscriber_gets_urls(hub: ContextRelay, channel: str) -> None:
-    heard = listen(hub, channel)
+    urls = listen(hub, channel)
     url = hub.push("news", channel=channel)
-    wait_for(lambda: url in heard)
+    wait_for(lambda: url in urls)
 
 
 @pytest.mark.parametrize("name", ["with space", "100%", "a/b", "50%25 off/today", "ünï"])

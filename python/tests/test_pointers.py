@@ -78,9 +78,9 @@ def test_inspect_returns_size_expiry_and_sender(relay: ContextRelay) -> None:
     pushed = relay.push_detailed(
         "one two", metadata={"a": 1}, ttl=60, max_pulls=3, content_type="text/x", count=True
     )
-    known = relay.inspect(pushed.url)
-    assert (known.size, known.text, known.content_type, known.max_pulls) == (7, True, "text/x", 3)
-    assert known.expires_at == pushed.expires_at
+    info = relay.inspect(pushed.url)
+    assert (info.size, info.text, info.content_type, info.max_pulls) == (7, True, "text/x", 3)
+    assert info.expires_at == pushed.expires_at
     assert pushed.tokens is not None and pushed.tokens["tokens"] == 2
     assert relay.receipts(pushed.url)["reached"] == "stored"
 

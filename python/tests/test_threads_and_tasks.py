@@ -7,9 +7,9 @@ from contextrelay import ConflictError, ContextRelay, NotFoundError, RelayHTTPEr
 
 def test_a_thread_can_be_created_changed_and_deleted(relay: ContextRelay) -> None:
     threads = relay.threads
-    made = threads.create("review")
-    thread = made["thread_id"]
-    assert made["state_ref"] == "v1"
+    created = threads.create("review")
+    thread = created["thread_id"]
+    assert created["state_ref"] == "v1"
     ops = [{"op": "add", "path": "/facts/-", "value": {"id": "f1", "key": "db", "value": "postgres"}}]
     assert threads.patch(thread, ops, if_match="v1")["state_ref"] == "v2"
     with pytest.raises(ConflictError) as caught:

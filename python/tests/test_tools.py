@@ -28,8 +28,8 @@ def test_the_same_large_result_gets_the_same_pointer(relay: ContextRelay) -> Non
 def test_a_large_result_is_replaced_by_its_most_important_lines(relay: ContextRelay) -> None:
     lines = [f"2026-11-01 INFO request {n} done, no error" for n in range(2000)]
     lines[1200] = "2026-11-01 ERROR payment 88213 failed"
-    shown = LargeResults(relay).shown("\n".join(lines), "logs")
-    assert "\n1201 2026-11-01 ERROR payment 88213 failed\n" in shown
+    replacement = LargeResults(relay).shown("\n".join(lines), "logs")
+    assert "\n1201 2026-11-01 ERROR payment 88213 failed\n" in replacement
 
 
 def lifetime(relay: ContextRelay, text: str) -> float:
@@ -59,8 +59,8 @@ def test_ttl_sets_the_expiry_of_a_result(relay: ContextRelay) -> None:
 def test_pointers_in_a_stored_content_live_as_long_as_the_content(relay: ContextRelay) -> None:
     urls = [relay.push("one"), relay.push("two", encrypted=True)]
     unknown = b"http://127.0.0.1:9/pull/00000000-0000-4000-8000-000000000000"
-    kept = KeptPointers(relay, 30 * DAY)
-    kept.keep(b"see %s" % urls[0].encode(), b"\xff%s\x00" % urls[1].encode(), unknown)
+    pointers = KeptPointers(relay, 30 * DAY)
+    pointers.keep(b"see %s" % urls[0].encode(), b"\xff%s\x00" % urls[1].encode(), unknown)
     assert all(lifetime(relay, url) >= 30 * DAY for url in urls)
     KeptPointers(relay).keep(urls[0].encode())
     assert lifetime(relay, urls[0]) > 3600 * DAY
@@ -70,15 +70,15 @@ def test_a_pointer_is_renewed_only_now_and_then_and_a_failure_is_logged(
     relay: ContextRelay, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     content = relay.push("one").encode()
-    asked = []
+    renew_calls = []
     renew = relay.renew
     monkeypatch.setattr(
-        relay, "renew", lambda *args, **options: asked.append(args) or renew(*args, **options)
+        relay, "renew", lambda *args, **options: renew_calls.append(args) or renew(*args, **options)
     )
-    kept = KeptPointers(relay, 30 * DAY)
+    pointers = KeptPointers(relay, 30 * DAY)
     for _ in range(3):
-        kept.keep(content)
-    assert len(asked) == 1
+        pointers.keep(content)
+    assert len(renew_calls) == 1
     unreachable = KeptPointers(ContextRelay("http://127.0.0.1:9", retries=0), DAY)
     for _ in range(2):
         unreachable.keep(content)

@@ -105,17 +105,17 @@ class AgentBridge:
         # Subscribe before sending the task. Otherwise a fast result could be missed.
         with self.hub.messages(self.done_channel) as messages:
             task_id = self.send(task, encrypted=encrypted)
-            found = _Waiter(self.hub, messages, task_id).wait(deadline)
-        if found is None:
+            result = _Waiter(self.hub, messages, task_id).wait(deadline)
+        if result is None:
             raise RelayTimeoutError(
                 f"No result within {timeout:g} s.",
                 hint=f"The task continues. Wait for it with: relay task wait {task_id}",
             )
-        text = self.hub.pull(found["url"])
-        if found["status"] == "done":
+        text = self.hub.pull(result["url"])
+        if result["status"] == "done":
             return text
         raise TaskFailedError(
-            found.get("summary") or first_line(text, _SUMMARY_CHARS), task_id=task_id, text=text
+            result.get("summary") or first_line(text, _SUMMARY_CHARS), task_id=task_id, text=text
         )
 
     def send(self, task: str, *, encrypted: bool = False) -> str:
@@ -297,28 +297,28 @@ class _Waiter:
         self._hub = hub
         self._messages = messages
         self._task_id = task_id
-        self._found: Optional[JsonObject] = None
+        self._stored_result: Optional[JsonObject] = None
         self._error: Optional[BaseException] = None
         self._over = threading.Event()
 
     def wait(self, deadline: float) -> Optional[JsonObject]:
         listening = threading.Thread(target=self._listen, name="contextrelay-wait", daemon=True)
         listening.start()
-        while self._found is None:
+        while self._stored_result is None:
             left = deadline - time.monotonic()
             if left <= 0 or self._over.wait(min(left, _POLL_EVERY)):
                 break
             self._ask()
-        if self._found is None and self._error is not None:
+        if self._stored_result is None and self._error is not None:
             raise self._error
-        return self._found
+        return self._stored_result
 
     def _listen(self) -> None:
         try:
             for message in self._messages:
-                found = self._result_in(message)
-                if found is not None:
-                    self._found = found
+                result = self._result_in(message)
+                if result is not None:
+                    self._stored_result = result
                     break
         except BaseException as error:
             self._error = error
@@ -343,7 +343,7 @@ class _Waiter:
         may have sent the message.
         """
         try:
-            found = self._result()
+            result = self._result()
         except RelayHTTPError as error:
             if error.status == 404:
                 # The relay does not know the task. If it requires no API keys, it is an old relay without
@@ -355,12 +355,12 @@ class _Waiter:
             return None
         except RelayError:
             return None
-        if found is None:
+        if result is None:
             return None
         # If the URL in the message is a pointer to the stored result, use it, because it can contain the
         # encryption key.
-        same = parse_pointer(found["url"]).id == parse_pointer(message.url or "").id
-        return {**found, "url": message.url} if same else found
+        same = parse_pointer(result["url"]).id == parse_pointer(message.url or "").id
+        return {**result, "url": message.url} if same else result
 
     def _result(self) -> Optional[JsonObject]:
         """Returns the stored result, or else a result from the receipts.
@@ -369,8 +369,8 @@ class _Waiter:
         """
         task = self._hub.tasks.get(self._task_id)
         received = [each for each in task["receipts"] if each["rung"] == "result" and each.get("url")]
-        found = task["result"] or (received[0] if received else None)
-        return None if found is None else _result_of(found)
+        result = task["result"] or (received[0] if received else None)
+        return None if result is None else _result_of(result)
 
     def _asks_for_keys(self) -> bool:
         """Returns whether the relay requires API keys. Returns True if the relay does not answer."""
@@ -395,11 +395,15 @@ class _Waiter:
             result = self._result()
         except RelayError:
             return
-        if result is not None and self._found is None:
-            self._found = result
+        if result is not None and self._stored_result is None:
+            self._stored_result = result
 
 
-def _result_of(found: Mapping[str, Any]) -> JsonObject:
-    status = found.get("status")
-    known = status in ("done", "failed", "canceled")
-    return {"url": found["url"], "status": status if known else "done", "summary": found.get("summary")}
+def _result_of(result: Mapping[str, Any]) -> JsonObject:
+    status = result.get("status")
+    is_outcome = status in ("done", "failed", "canceled")
+    return {
+        "url": result["url"],
+        "status": status if is_outcome else "done",
+        "summary": result.get("summary"),
+    }

@@ -221,11 +221,11 @@ def _chosen(base_url: Optional[str], api_key: Optional[str]) -> Tuple[str, Optio
     ``CONTEXTRELAY_API_KEY`` belongs to ``CONTEXTRELAY_URL``. If the caller passes a base URL with another
     origin, the API key from the environment is not used.
     """
-    named = os.environ.get("CONTEXTRELAY_URL") or None
-    base = base_url or named or LOCAL_RELAY
+    env_url = os.environ.get("CONTEXTRELAY_URL") or None
+    base = base_url or env_url or LOCAL_RELAY
     if api_key is not None:
         return base, api_key
-    elsewhere = named is not None and origin_of(named) != origin_of(base)
+    elsewhere = env_url is not None and origin_of(env_url) != origin_of(base)
     return base, None if elsewhere else os.environ.get("CONTEXTRELAY_API_KEY")
 
 

@@ -71,10 +71,10 @@ def channel_key(keys: Optional[ChannelKeys], channel: str) -> Optional[str]:
 
     Raises if the key is malformed.
     """
-    found = keys(channel) if callable(keys) else (keys or {}).get(channel)
-    if found is not None:
-        _checked(found)
-    return found
+    key = keys(channel) if callable(keys) else (keys or {}).get(channel)
+    if key is not None:
+        _checked(key)
+    return key
 
 
 def seal_key(shared: str, payload_key: str) -> str:

@@ -249,21 +249,21 @@ class SpaceFlows:
 
     def all(self, prefix: Optional[str] = None) -> Flow[List[FileInfo]]:
         """Returns every file, or every file whose path starts with the prefix."""
-        found: List[FileInfo] = []
+        files: List[FileInfo] = []
         after: Optional[str] = None
         while True:
             page: FilePage = yield from self.list(prefix, after=after, limit=BATCH)
-            found.extend(page.files)
+            files.extend(page.files)
             after = page.next
             if after is None:
-                return found
+                return files
 
     def read(self, paths: Sequence[str]) -> Flow[Dict[str, FileContent]]:
         """Reads several files in few requests. Returns the files by path. Missing files are left out."""
-        found: Dict[str, FileContent] = {}
-        left = list(dict.fromkeys(paths))
-        while left:
-            now, later = left[:BATCH], left[BATCH:]
+        by_path: Dict[str, FileContent] = {}
+        remaining = list(dict.fromkeys(paths))
+        while remaining:
+            now, later = remaining[:BATCH], remaining[BATCH:]
             call = post(
                 f"/files/{segment(self._space)}/read",
                 {"paths": now},
@@ -273,16 +273,16 @@ class SpaceFlows:
             )
             value, contents = _files_in((yield call))
             for each, content in zip(value["files"], contents):
-                found[each["path"]] = FileContent(_info(each), content)
+                by_path[each["path"]] = FileContent(_info(each), content)
             skipped = list(value.get("left") or [])
             if len(skipped) == len(now):
                 # The relay returned none of the files. So the first one is too large for a combined answer
                 # and is read alone.
                 path = skipped.pop(0)
                 info = yield from self.info(path)
-                found[path] = FileContent(info, (yield from self.bytes(path)))
-            left = skipped + later
-        return found
+                by_path[path] = FileContent(info, (yield from self.bytes(path)))
+            remaining = skipped + later
+        return by_path
 
     def write(self, files: Sequence[NewFile]) -> Flow[List[Union[FileInfo, FileError]]]:
         """Writes several files. Each file is written completely or not at all.

@@ -283,9 +283,9 @@ class Server:
             self._out.flush()
 
 
-def _introduction(wanted: Any) -> JsonObject:
+def _introduction(requested: Any) -> JsonObject:
     return {
-        "protocolVersion": wanted if wanted in _REVISIONS else _REVISIONS[0],
+        "protocolVersion": requested if requested in _REVISIONS else _REVISIONS[0],
         "capabilities": {"tools": {}},
         "serverInfo": {"name": "ContextRelay", "version": _version()},
     }

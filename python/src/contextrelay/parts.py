@@ -98,10 +98,10 @@ def _lines_of(text: str) -> List[str]:
     return [line[:-1] if line.endswith("\r") else line for line in lines]
 
 
-def _take_lines(lines: List[str], wanted: str) -> "tuple[str, str]":
-    match = re.fullmatch(r"\s*(\d{1,12})?\s*(?:(-)\s*(\d{1,12})?)?\s*", wanted)
+def _take_lines(lines: List[str], line_range: str) -> "tuple[str, str]":
+    match = re.fullmatch(r"\s*(\d{1,12})?\s*(?:(-)\s*(\d{1,12})?)?\s*", line_range)
     if not match or not (match[1] or match[3]):
-        raise _bad_part(f"lines={wanted} is not a range such as 10-40, 10-, -20 or 7")
+        raise _bad_part(f"lines={line_range} is not a range such as 10-40, 10-, -20 or 7")
     if match[1] is None:
         first, last = max(1, len(lines) - int(match[3]) + 1), len(lines)
     else:
@@ -109,7 +109,7 @@ def _take_lines(lines: List[str], wanted: str) -> "tuple[str, str]":
         last = first if not match[2] else int(match[3]) if match[3] else len(lines)
     if first == 0 or first > len(lines) or last < first:
         raise _bad_part(
-            f"lines={wanted} selects no line: the payload has {len(lines)} lines, and they start at 1"
+            f"lines={line_range} selects no line: the payload has {len(lines)} lines, and they start at 1"
         )
     last = min(last, len(lines))
     return "\n".join(lines[first - 1 : last]), f"lines {first}-{last} of {len(lines)}"
@@ -120,8 +120,8 @@ def _take_grep(lines: List[str], part: PartRequest) -> "tuple[str, str]":
         pattern = re.compile(part.grep or "", re.IGNORECASE if part.ignore_case else 0)
     except re.error as error:
         raise _bad_part(f"the regular expression is invalid: {error}") from error
-    found = [number for number, line in enumerate(lines) if pattern.search(line)]
-    matches, around, shown = set(found[:_MATCHES]), part.context or 0, []
+    matching = [number for number, line in enumerate(lines) if pattern.search(line)]
+    matches, around, shown = set(matching[:_MATCHES]), part.context or 0, []
     last = -1
     near = sorted({at for match in matches for at in range(match - around, match + around + 1)})
     for at in near:
@@ -131,7 +131,7 @@ def _take_grep(lines: List[str], part: PartRequest) -> "tuple[str, str]":
             shown.append("--")
         shown.append(f"{at + 1}{':' if at in matches else '-'}{lines[at]}")
         last = at
-    return "\n".join(shown), f"{len(found)} matches in {len(lines)} lines"
+    return "\n".join(shown), f"{len(matching)} matches in {len(lines)} lines"
 
 
 def _take_json(text: str, pointer: str) -> str:

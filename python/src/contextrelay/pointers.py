@@ -267,17 +267,17 @@ class PointerFlows:
         base = self._connection.base_for(ref.base)
         if ref.key is not None:
             # The relay cannot read an encrypted payload, so pull all of it and cut the part here.
-            found = yield from self._check_key(ref, url)
-            if found is None or found.pulls_left is None:
+            info = yield from self._check_key(ref, url)
+            if info is None or info.pulls_left is None:
                 return take_part((yield from self.pull(url)), part)
             headers = {"Accept": "application/octet-stream", "Relay-Look": "1"}
             answer = yield Call("GET", f"/pull/{ref.id}", headers=headers, base=base, most=_ENVELOPE_BYTES)
-            taken = take_part(decrypt(ref.key, answer.body).decode("utf-8", "replace"), part)
-            if not part.outline and not (part.grep is not None and taken.text == ""):
+            cut_part = take_part(decrypt(ref.key, answer.body).decode("utf-8", "replace"), part)
+            if not part.outline and not (part.grep is not None and cut_part.text == ""):
                 # ``Relay-Look`` above has only reserved a pull. Pull one byte to use it up.
                 headers = {"Accept": "application/octet-stream", "Range": "bytes=0-0", **idempotency()}
                 yield Call("GET", f"/pull/{ref.id}", headers=headers, base=base)
-            return taken
+            return cut_part
         headers = {**idempotency(), "Relay-Keyless": "1"}
         answer = yield Call("GET", f"/pull/{ref.id}", part.query(), headers, base=base, most=_ENVELOPE_BYTES)
         about = _decoded(answer, "relay-part")
@@ -330,12 +330,12 @@ class PointerFlows:
         the pointers that exist.
         """
         ids = [parse_pointer(url).id for url in urls]
-        found: Dict[str, str] = {}
+        expiries: Dict[str, str] = {}
         for at in range(0, len(ids), _RENEW_BATCH):
             value: JsonObject = {"ids": ids[at : at + _RENEW_BATCH], **({} if ttl is None else {"ttl": ttl})}
             answer = yield from ask(post("/pointers/renew", value, repeatable=True))
-            found.update((each["id"], each["expires_at"]) for each in answer["pointers"])
-        return found
+            expiries.update((each["id"], each["expires_at"]) for each in answer["pointers"])
+        return expiries
 
     def receipts(self, url: str) -> Flow[ReceiptLadder]:
         """Returns the receipts of a pointer: who was notified, who pulled it, who acknowledged or answered it."""
@@ -353,15 +353,15 @@ class PointerFlows:
             return None
         check = key_check(ref.key)
         try:
-            found = yield from self.inspect(url)
+            info = yield from self.inspect(url)
         except RelayHTTPError as error:
             # The server may not support peek. Then the pull reports what is wrong.
             if error.status in (404, 405):
                 return None
             raise
-        if found.key_check is not None and found.key_check != check:
+        if info.key_check is not None and info.key_check != check:
             raise DecryptError()
-        return found
+        return info
 
 
 def _push_call(
@@ -379,14 +379,14 @@ def _push_call(
     if text is not None:
         json_type = {"Content-Type": "application/json; charset=utf-8"}
         return Call("POST", "/push", query, {**headers, **json_type}, to_json({"data": text, **present}))
-    named: Dict[str, object] = {
+    options_in_query: Dict[str, object] = {
         name: present[name] for name in ("channel", "ttl", "max_pulls", "visibility") if name in present
     }
     raw = {**headers, "Content-Type": "application/octet-stream"}
     raw["Relay-Content-Type"] = quote(str(present.get("content_type", "")), safe="")
     if "metadata" in present:
         raw["Relay-Metadata"] = base64.urlsafe_b64encode(to_json(present["metadata"])).decode().rstrip("=")
-    return Call("POST", "/push", {**query, **named}, raw, body)
+    return Call("POST", "/push", {**query, **options_in_query}, raw, body)
 
 
 def _bytes_of(data: Union[str, bytes, bytearray, memoryview]) -> bytes:
@@ -410,15 +410,15 @@ def _envelope(answer: Answer) -> bytes:
     An even older server answers with the payload itself.
     """
     try:
-        found = json.loads(answer.body)
+        envelope = json.loads(answer.body)
     except ValueError:
         return answer.body
-    if not isinstance(found, dict) or not isinstance(found.get("data"), str):
+    if not isinstance(envelope, dict) or not isinstance(envelope.get("data"), str):
         return answer.body
-    if found.get("encoding") != "base64":
-        return str(found["data"]).encode("utf-8")
+    if envelope.get("encoding") != "base64":
+        return str(envelope["data"]).encode("utf-8")
     try:
-        return base64.b64decode(found["data"], validate=True)
+        return base64.b64decode(envelope["data"], validate=True)
     except binascii.Error:
         raise not_a_relay(answer.base, "its payload is not valid base64") from None
 

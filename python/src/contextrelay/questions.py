@@ -128,19 +128,19 @@ def answered(
     @functools.wraps(asking)
     def flow(_: Any, /, *args: P.args, **options: P.kwargs) -> Flow[Question]:
         questions = QuestionFlows()
-        asked = yield from asking(questions, *args, **options)
+        question = yield from asking(questions, *args, **options)
         try:
-            while asked.status == "open":
-                asked = _question((yield from ask(replace(_question_call(asked.id), delay=_POLL))))
+            while question.status == "open":
+                question = _question((yield from ask(replace(_question_call(question.id), delay=_POLL))))
         except (RelayError, GeneratorExit):
             raise
         except BaseException:
             with suppress(RelayError):
-                yield from questions.withdraw(asked.id)
+                yield from questions.withdraw(question.id)
             raise
-        if asked.status != "answered":
-            raise RelayHTTPError(f"Nobody answered: the question is {asked.status}.", code="failed")
-        return asked
+        if question.status != "answered":
+            raise RelayHTTPError(f"Nobody answered: the question is {question.status}.", code="failed")
+        return question
 
     flow.__doc__ = """Asks a person and waits for the answer: ``relay.ask("Deploy?", choices=["yes", "no"]).answer``.
 

@@ -64,13 +64,13 @@ def memory_relay(command: Optional[Sequence[str]] = None) -> Iterator[ContextRel
 
 def _address(process: subprocess.Popen[str]) -> str:
     """Reads the output of the relay until the relay prints its address."""
-    said: List[str] = []
+    output: List[str] = []
     assert process.stdout is not None
     for line in process.stdout:
-        found = re.search(r"listening on (http://\S+)", line)
-        if found:
+        match = re.search(r"listening on (http://\S+)", line)
+        if match:
             # Read the rest, otherwise the relay would block when the pipe is full.
             threading.Thread(target=process.stdout.read, daemon=True).start()
-            return found[1]
-        said.append(line)
-    raise RelayUnreachableError("The relay did not start: " + "".join(said).strip())
+            return match[1]
+        output.append(line)
+    raise RelayUnreachableError("The relay did not start: " + "".join(output).strip())

@@ -146,11 +146,11 @@ class TmuxDispatcher:
 
     def _asks(self, screen: str, still: float) -> bool:
         """Returns whether the agent asks a person. Also updates :attr:`stuck`."""
-        shown = screen.rstrip()
+        visible = screen.rstrip()
         where = f"tmux {self.session}:{self.window}"
-        asks = any(re.search(pattern, shown) for pattern in self.ASKS_PATTERNS)
+        asks = any(re.search(pattern, visible) for pattern in self.ASKS_PATTERNS)
         if asks:
-            self._report(Stuck(f"The agent in {where} waits for an answer", _question_in(shown)))
+            self._report(Stuck(f"The agent in {where} waits for an answer", _question_in(visible)))
         elif still >= self.stuck_after:
             self._report(Stuck(f"The screen of {where} has not changed for {self.stuck_after:g} s"))
         else:

@@ -186,11 +186,11 @@ def to_json(value: object) -> bytes:
 def json_object(answer: Answer) -> JsonObject:
     """Returns the JSON object of an answer."""
     try:
-        found = json.loads(answer.body)
+        value = json.loads(answer.body)
     except ValueError:
-        found = None
-    if isinstance(found, dict):
-        return found
+        value = None
+    if isinstance(value, dict):
+        return value
     raise not_a_relay(answer.base, "it did not answer in JSON")
 
 

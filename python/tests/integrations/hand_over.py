@@ -46,8 +46,11 @@ def offloading_tests(framework: str, prompt_with: PromptWith) -> Tuple[Any, Any]
         assert row, f"{framework} is not in the table"
         if "→" not in row[0]:
             pytest.skip("the table has no figure yet")
-        said = [int(number.replace(" ", "")) for number in row[0].split("|")[-2].split("→")]
-        assert said == [pytest.approx(pasted, rel=0.1), pytest.approx(passed, rel=0.1)], (pasted, passed)
+        documented = [int(number.replace(" ", "")) for number in row[0].split("|")[-2].split("→")]
+        assert documented == [pytest.approx(pasted, rel=0.1), pytest.approx(passed, rel=0.1)], (
+            pasted,
+            passed,
+        )
 
     def hangs_only_once(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(large_results, "_OFFLOAD_S", 0.2)

@@ -56,11 +56,11 @@ def orders() -> str:
 
 async def ask(runner: Runner, session: str, text: str) -> str:
     message = types.Content(role="user", parts=[types.Part(text=text)])
-    said = ""
+    answer = ""
     async for event in runner.run_async(user_id="ada", session_id=session, new_message=message):
         if event.content and event.content.parts and event.content.parts[-1].text:
-            said = event.content.parts[-1].text
-    return said
+            answer = event.content.parts[-1].text
+    return answer
 
 
 def test_a_tool_result_of_a_megabyte_becomes_a_pointer_and_a_second_process_continues(
@@ -197,9 +197,9 @@ def prompt_with(relay: ContextRelay, result: str, **options: Any) -> str:
         async def generate_content_async(
             self, llm_request: Any, stream: bool = False
         ) -> AsyncGenerator[LlmResponse, None]:
-            told = llm_request.config.system_instruction
+            instruction = llm_request.config.system_instruction
             contents = [each.model_dump(mode="json") for each in llm_request.contents]
-            prompts.append(texts([told, contents]))
+            prompts.append(texts([instruction, contents]))
             async for each in super().generate_content_async(llm_request, stream):
                 yield each
 

@@ -93,11 +93,11 @@ def test_a_tool_result_of_a_megabyte_becomes_a_pointer(relay: ContextRelay, asyn
         seen=[],
     )
     agent = create_agent(model, [orders], middleware=[ContextRelayMiddleware(relay)])
-    asked = {"messages": [HumanMessage("which order failed?")]}
-    done = asyncio.run(agent.ainvoke(asked)) if asynchronous else agent.invoke(asked)
+    question = {"messages": [HumanMessage("which order failed?")]}
+    done = asyncio.run(agent.ainvoke(question)) if asynchronous else agent.invoke(question)
     assert done["messages"][-1].content == f"13378:{NEEDLE}"
-    shown = sum(len(str(each.content)) for each in model.seen[-1])
-    assert shown < 8000, "the megabyte was never before the model"
+    shown_chars = sum(len(str(each.content)) for each in model.seen[-1])
+    assert shown_chars < 8000, "the megabyte was never before the model"
     pointer = next(each for each in done["messages"] if isinstance(each, ToolMessage))
     assert relay.pull(url_in(pointer.content)) == million()
     assert relay.peek(url_in(pointer.content))["tool"] == "orders"
@@ -120,9 +120,9 @@ def test_with_a_foreign_checkpointer_a_result_lives_for_ttl_or_as_long_as_the_re
         model = ScriptedModel(script=[lambda _: call("orders"), "done"], seen=[])
         middleware = [ContextRelayMiddleware(relay, **options)]
         agent = create_agent(model, [orders], middleware=middleware, checkpointer=InMemorySaver())
-        asked: Any = {"messages": [HumanMessage("what was ordered?")]}
+        question: Any = {"messages": [HumanMessage("what was ordered?")]}
         place: Any = {"configurable": {"thread_id": "kept"}}
-        done = asyncio.run(agent.ainvoke(asked, place)) if asynchronous else agent.invoke(asked, place)
+        done = asyncio.run(agent.ainvoke(question, place)) if asynchronous else agent.invoke(question, place)
         pointer = next(each for each in done["messages"] if isinstance(each, ToolMessage))
         expiry = relay.inspect(url_in(str(pointer.content))).expires_at
         return (seconds_of(str(expiry)) - time.time()) / (24 * 3600)

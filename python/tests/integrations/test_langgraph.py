@@ -456,9 +456,9 @@ def stored_result(relay: ContextRelay, saver: Any, **options: Any) -> str:
     builder = StateGraph(MessagesState)
     builder.add_node("tools", ToolNode([orders], **pointer_wrapper(relay, **options)))
     builder.add_edge(START, "tools")
-    asked = {"messages": [AIMessage("", tool_calls=[{"name": "orders", "args": {}, "id": "1"}])]}
+    state = {"messages": [AIMessage("", tool_calls=[{"name": "orders", "args": {}, "id": "1"}])]}
     graph = builder.compile(checkpointer=saver)
-    return graph.invoke(asked, place("kept"))["messages"][-1].content
+    return graph.invoke(state, place("kept"))["messages"][-1].content
 
 
 def test_a_result_lives_as_long_as_the_checkpoints_with_its_pointer(relay: ContextRelay, space: str) -> None:
@@ -466,10 +466,10 @@ def test_a_result_lives_as_long_as_the_checkpoints_with_its_pointer(relay: Conte
         return (seconds_of(relay.inspect(url_in(text)).expires_at) - time.time()) / (24 * 3600)
 
     week = 7 * 24 * 3600
-    kept = stored_result(relay, ContextRelaySaver(relay, space=space, ttl=week))
+    result = stored_result(relay, ContextRelaySaver(relay, space=space, ttl=week))
     newest = next(iter(expiries(relay, space, "c").values()))
-    assert relay.inspect(url_in(kept)).expires_at >= newest
-    assert 7 <= days(kept) < 14
+    assert relay.inspect(url_in(result)).expires_at >= newest
+    assert 7 <= days(result) < 14
     assert days(stored_result(relay, ContextRelaySaver(relay, space=f"{space}-2"))) > 3600
     secret = EncryptedSerializer(FernetCipher())
     assert (
@@ -520,8 +520,8 @@ def prompt_with(relay: ContextRelay, result: str, **options: Any) -> str:
     builder = StateGraph(MessagesState)
     builder.add_node("tools", ToolNode([log], **pointer_wrapper(relay, **options)))
     builder.add_edge(START, "tools")
-    asked = [HumanMessage(QUESTION), AIMessage("", tool_calls=[{"name": "log", "args": {}, "id": "1"}])]
-    messages = builder.compile().invoke({"messages": asked})["messages"]
+    question = [HumanMessage(QUESTION), AIMessage("", tool_calls=[{"name": "log", "args": {}, "id": "1"}])]
+    messages = builder.compile().invoke({"messages": question})["messages"]
     return "\n".join(str(each.content) for each in messages)
 
 

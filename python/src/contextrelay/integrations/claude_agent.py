@@ -86,14 +86,14 @@ class ContextRelaySessionStore(SessionFiles, SessionStore):
         entries = await asyncio.to_thread(self._log(key).read)
         if entries is None:
             return None
-        seen = set()
-        kept = []
+        seen_ids = set()
+        unique = []
         for entry in entries:
             uuid = entry.get("uuid")
-            if uuid is None or uuid not in seen:
-                kept.append(entry)
-                seen.add(uuid)
-        return kept
+            if uuid is None or uuid not in seen_ids:
+                unique.append(entry)
+                seen_ids.add(uuid)
+        return unique
 
     async def list_sessions(self, project_key: str) -> List[Any]:
         """Returns the sessions of a project with the times of their last change."""

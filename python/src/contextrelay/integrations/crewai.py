@@ -107,7 +107,7 @@ def pointer_hook(
         result = context.tool_result
         if not isinstance(result, str):
             return None
-        shown = results.shown(result, context.tool_name)
-        return None if shown == result else shown
+        replacement = results.shown(result, context.tool_name)
+        return None if replacement == result else replacement
 
     return shorten

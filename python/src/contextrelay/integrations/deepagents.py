@@ -152,9 +152,9 @@ class ContextRelayBackend(BackendProtocol):
             names = [info.path for info in self._below(path or "/", glob) if info.text]
             for at in range(0, len(names), _PAGE):
                 page = names[at : at + _PAGE]
-                found = self._files.read(page)
+                contents = self._files.read(page)
                 for name in page:
-                    text = found[name].content.decode("utf-8") if name in found else ""
+                    text = contents[name].content.decode("utf-8") if name in contents else ""
                     for number, line in enumerate(text.split("\n"), 1):
                         if pattern not in line:
                             continue
@@ -202,13 +202,13 @@ class ContextRelayBackend(BackendProtocol):
         """
         prefix = _folder(path)
         matches = (lambda _: True) if pattern is None else compile_grep_include_glob(pattern)
-        found = list(self._files.all(prefix))
-        if not found and prefix:
+        infos = list(self._files.all(prefix))
+        if not infos and prefix:
             try:
                 return [self._files.info(prefix[:-1])]
             except NotFoundError:
                 return []
-        return [info for info in found if matches(info.path[len(prefix) :])]
+        return [info for info in infos if matches(info.path[len(prefix) :])]
 
     @staticmethod
     def _file_data(info: FileInfo, content: bytes) -> FileData:

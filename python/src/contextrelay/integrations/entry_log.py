@@ -95,8 +95,8 @@ class EntryLog:
             return None
         if limit is not None and limit <= 0:
             return []
-        found = self._files.read(paths if limit is None else paths[-limit:])
-        entries = [entry for path in paths if path in found for entry in _parsed(found[path].content)]
+        contents = self._files.read(paths if limit is None else paths[-limit:])
+        entries = [entry for path in paths if path in contents for entry in _parsed(contents[path].content)]
         return entries if limit is None else entries[-limit:]
 
     def pop(self) -> Optional[Any]:
@@ -108,15 +108,15 @@ class EntryLog:
             end = infos[-1]
             try:
                 entries = _parsed(self._files.bytes(end.path))
-                taken = entries.pop() if entries else None
+                entry = entries.pop() if entries else None
                 if entries:
                     self._write(end.path, entries, if_match=end.etag)
                 else:
                     self._files.delete(end.path, if_match=end.etag)
             except (ConflictError, NotFoundError):
                 continue
-            if taken is not None:
-                return taken
+            if entry is not None:
+                return entry
 
     def clear(self) -> None:
         """Deletes all entries."""

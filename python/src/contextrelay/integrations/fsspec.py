@@ -56,23 +56,23 @@ class RelayFileSystem(AbstractFileSystem):
 
     def ls(self, path: str, detail: bool = True, **_: Any) -> Any:
         space, inner = _split(path)
-        found: List[Dict[str, Any]] = []
+        entries: List[Dict[str, Any]] = []
         if not space:
-            found = [_folder(each) for each in self._spaces()]
+            entries = [_folder(each) for each in self._spaces()]
         else:
             after: Optional[str] = None
             prefix = f"{inner}/" if inner else None
             while True:
                 page = self.relay.files.space(space).list(prefix, delimiter="/", after=after, limit=1000)
-                found += [_folder(f"{space}/{each.rstrip('/')}") for each in page.prefixes]
-                found += [_entry(info) for info in page.files]
+                entries += [_folder(f"{space}/{each.rstrip('/')}") for each in page.prefixes]
+                entries += [_entry(info) for info in page.files]
                 after = page.next
                 if after is None:
                     break
-            if not found:
-                found = [self.info(path)]
-        found.sort(key=lambda entry: entry["name"])
-        return found if detail else [entry["name"] for entry in found]
+            if not entries:
+                entries = [self.info(path)]
+        entries.sort(key=lambda entry: entry["name"])
+        return entries if detail else [entry["name"] for entry in entries]
 
     def info(self, path: str, **_: Any) -> Dict[str, Any]:
         space, inner = _split(path)
@@ -207,14 +207,14 @@ class RelayFileSystem(AbstractFileSystem):
             raise FileNotFoundError(path) from None
 
     def _spaces(self) -> List[str]:
-        found: List[str] = []
+        spaces: List[str] = []
         after: Optional[str] = None
         while True:
             page = self.relay.files.spaces(after=after)
-            found += [each["space"] for each in page["spaces"]]
+            spaces += [each["space"] for each in page["spaces"]]
             after = page.get("next")
             if after is None:
-                return found
+                return spaces
 
 
 class _RelayFile(AbstractBufferedFile):
@@ -226,7 +226,7 @@ class _RelayFile(AbstractBufferedFile):
     def __init__(
         self, fs: RelayFileSystem, path: str, mode: str, block_size: Any, autocommit: bool, **more: Any
     ):
-        self._kept: List[bytes] = []
+        self._chunks: List[bytes] = []
         self._version: Optional[int] = None
         if mode == "xb" and fs.exists(path):
             raise FileExistsError(path)
@@ -252,13 +252,13 @@ class _RelayFile(AbstractBufferedFile):
         """Does nothing, because ``commit`` uploads the whole file at once."""
 
     def _upload_chunk(self, final: bool = False) -> None:
-        self._kept.append(self.buffer.getvalue())
+        self._chunks.append(self.buffer.getvalue())
         if final and self.autocommit:
             self.commit()
 
     def commit(self) -> None:
         """Uploads the buffered content."""
-        value = b"".join(self._kept)
+        value = b"".join(self._chunks)
         if self.mode == "ab":
             self.fs.append_file(self.path, value)
         else:
@@ -266,7 +266,7 @@ class _RelayFile(AbstractBufferedFile):
 
     def discard(self) -> None:
         """Drops the buffered content."""
-        self._kept = []
+        self._chunks = []
 
 
 def _stripped(path: Any) -> str:

@@ -201,10 +201,10 @@ class ContextRelayArtifactService(BaseArtifactService):
     async def _version(
         self, app: str, user: str, session: Optional[str], name: str, version: Optional[int]
     ) -> Optional[FileInfo]:
-        found = await self._versions(app, user, session, name)
+        versions = await self._versions(app, user, session, name)
         if version is not None:
-            found = [info for info in found if _number(info) == version]
-        return found[-1] if found else None
+            versions = [info for info in versions if _number(info) == version]
+        return versions[-1] if versions else None
 
 
 def _scope(app: str, user: str, session: Optional[str]) -> str:

@@ -93,8 +93,8 @@ class ContextRelaySessionService(SessionFiles, BaseSessionService):
         await asyncio.to_thread(self._append, session, event)
         return event
 
-    def _create(self, app: str, user: str, state: Dict[str, Any], given: Optional[str]) -> Session:
-        session_id = (given or "").strip() or str(uuid.uuid4())
+    def _create(self, app: str, user: str, state: Dict[str, Any], requested_id: Optional[str]) -> Session:
+        session_id = (requested_id or "").strip() or str(uuid.uuid4())
         own = self._share(app, user, state)
         try:
             self._files.put(
@@ -172,8 +172,8 @@ class ContextRelaySessionService(SessionFiles, BaseSessionService):
         }
 
     def _state(self, path: str) -> Tuple[Dict[str, Any], Optional[str]]:
-        found = self._files.read([path]).get(path)
-        return ({}, None) if found is None else (json.loads(found.content), found.info.etag)
+        file = self._files.read([path]).get(path)
+        return ({}, None) if file is None else (json.loads(file.content), file.info.etag)
 
     def _log(self, app: str, user: str, session_id: str) -> EntryLog:
         folder = f"{_session_folder(app, user, session_id)}/events/"

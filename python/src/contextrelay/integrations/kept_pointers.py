@@ -40,9 +40,9 @@ class KeptPointers:
         # Most contents have no pointer. Searching for these bytes is much faster than matching the regular
         # expression.
         likely = [content for content in contents if b"/pull/" in content]
-        named = {id.decode().lower() for content in likely for id in _POINTER.findall(content)}
+        ids = {id.decode().lower() for content in likely for id in _POINTER.findall(content)}
         now = time.time()
-        due = [id for id in named if self._renew_at.get(id, 0) <= now]
+        due = [id for id in ids if self._renew_at.get(id, 0) <= now]
         if not due:
             return
         try:

@@ -95,7 +95,7 @@ class ContextRelayRetriever(BaseRetriever):
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun
     ) -> List[Document]:
         relay = self.relay or ContextRelay(self.hub_url, self.api_key)
-        found: List[Document] = []
+        documents: List[Document] = []
         if self.thread_id is None and not self.urls:
             if self.channel is None:
                 raise BadInputError(
@@ -109,13 +109,13 @@ class ContextRelayRetriever(BaseRetriever):
                 # The snippet contains marks around the matches. So read the original lines for the document.
                 lines = f"{hit['line']}-{hit['line'] + hit['snippet'].count(NEWLINE)}"
                 text = relay.threads.artifact_part(self.thread_id, hit["ref"], lines=lines).text
-                found.append(Document(page_content=text, metadata={**hit, "thread_id": self.thread_id}))
+                documents.append(Document(page_content=text, metadata={**hit, "thread_id": self.thread_id}))
         pattern = _any_word(query)
         for url in self.urls if pattern else []:
             text = relay.pull(url, grep=pattern, ignore_case=True, context=_CONTEXT_LINES)
             if text:
-                found.extend(_passages(text, url))
-        return _best(found, query, self.k) if self.urls else found[: self.k]
+                documents.extend(_passages(text, url))
+        return _best(documents, query, self.k) if self.urls else documents[: self.k]
 
 
 class ContextRelayCallbackHandler(BaseCallbackHandler):
@@ -168,19 +168,19 @@ def _any_word(query: str) -> str:
 
 
 def _passages(text: str, url: str) -> List[Document]:
-    found = []
+    documents = []
     for passage in re.split(r"^--$\n", text, flags=re.MULTILINE):
         first = re.match(r"\d+", passage)
         lines = [re.sub(r"^\d+[:-]", "", line) for line in passage.rstrip("\n").split("\n")]
         metadata = {"url": url.partition("#")[0], "line": int(first[0]) if first else 1}
-        found.append(Document(page_content="\n".join(lines), metadata=metadata))
-    return found
+        documents.append(Document(page_content="\n".join(lines), metadata=metadata))
+    return documents
 
 
-def _best(found: List[Document], query: str, k: int) -> List[Document]:
+def _best(documents: List[Document], query: str, k: int) -> List[Document]:
     words = {word for word in re.findall(r"\w+", query.lower()) if len(word) > 2}
 
     def worth(document: Document) -> int:
         return -len(words & set(re.findall(r"\w+", document.page_content.lower())))
 
-    return sorted(found, key=worth)[:k]
+    return sorted(documents, key=worth)[:k]

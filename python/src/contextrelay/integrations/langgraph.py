@@ -308,9 +308,11 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
         """Yields checkpoints. Within each namespace, the newest comes first. Loads them only when the caller needs them."""
         if limit is not None and limit <= 0:
             return
-        wanted = get_checkpoint_id(config) if config else None
+        checkpoint_id = get_checkpoint_id(config) if config else None
         end = get_checkpoint_id(before) if before else None
-        infos = self._checkpoints(config, wanted=wanted, before=end, page=None if filter else limit)
+        infos = self._checkpoints(
+            config, checkpoint_id=checkpoint_id, before=end, page=None if filter else limit
+        )
         count = 0
         while True:
             size = _PAGE if limit is None or filter else min(_PAGE, limit - count)
@@ -336,13 +338,13 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
     def delete_for_runs(self, run_ids: Sequence[str]) -> None:
         """Deletes the checkpoints of runs, except those that other runs need for their delta channels."""
         unwanted = set(map(str, run_ids))
-        found: Dict[str, List[FileInfo]] = {}
+        by_root: Dict[str, List[FileInfo]] = {}
         for info in self._checkpoints(None):
-            found.setdefault(_root_of(info), []).append(info)
-        for root, infos in found.items():
-            kept = [info for info in infos if info.metadata.get("run_id") not in unwanted]
-            if len(kept) < len(infos):
-                self._keep_only(root, infos, kept)
+            by_root.setdefault(_root_of(info), []).append(info)
+        for root, infos in by_root.items():
+            remaining = [info for info in infos if info.metadata.get("run_id") not in unwanted]
+            if len(remaining) < len(infos):
+                self._keep_only(root, infos, remaining)
 
     def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         """Copies all checkpoints of a thread to another thread."""
@@ -377,10 +379,10 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
             if strategy == "delete":
                 self.delete_thread(thread_id)
                 continue
-            found: Dict[str, List[FileInfo]] = {}
+            by_root: Dict[str, List[FileInfo]] = {}
             for info in self._checkpoints({"configurable": {"thread_id": thread_id}}):
-                found.setdefault(_root_of(info), []).append(info)
-            for root, infos in found.items():
+                by_root.setdefault(_root_of(info), []).append(info)
+            for root, infos in by_root.items():
                 # The newest checkpoint comes first.
                 self._keep_only(root, infos, infos[:1])
 
@@ -396,11 +398,11 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
         self, *, config: RunnableConfig, channels: Sequence[str]
     ) -> Mapping[str, Any]:
         """Returns the history of delta channels. Raises NotFoundError if an ancestor is missing."""
-        found = super().get_delta_channel_history(config=config, channels=channels)
-        unseeded = {channel for channel, history in found.items() if "seed" not in history}
+        histories = super().get_delta_channel_history(config=config, channels=channels)
+        unseeded = {channel for channel, history in histories.items() if "seed" not in history}
         if unseeded:
             self._check_ancestors(config, unseeded)
-        return found
+        return histories
 
     # The asynchronous methods run the blocking methods in threads.
 
@@ -436,10 +438,10 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
     ) -> AsyncIterator[CheckpointTuple]:
         listing = self.list(config, filter=filter, before=before, limit=limit)
         while True:
-            found = await asyncio.to_thread(next, listing, None)
-            if found is None:
+            checkpoint = await asyncio.to_thread(next, listing, None)
+            if checkpoint is None:
                 return
-            yield found
+            yield checkpoint
 
     async def adelete_thread(self, thread_id: str) -> None:
         await asyncio.to_thread(self.delete_thread, thread_id)
@@ -472,9 +474,9 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
     def _large_file(self, root: str, value: Any) -> Optional[NewFile]:
         """Returns a file for a large value, or None if the value is small enough to be stored with its checkpoint."""
         strings = self._recent_of(root).strings
-        known = strings.get(value) if type(value) is str else None
-        if known is not None:
-            return known
+        cached = strings.get(value) if type(value) is str else None
+        if cached is not None:
+            return cached
         kind, content = self.serde.dumps_typed(value)
         if len(content) <= _INLINE_BYTES:
             return None
@@ -577,14 +579,14 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
         """Writes these files together with the files that wait for the request of a checkpoint."""
         with self._lock:
             waiting, self._waiting = self._waiting, []
-        taken = [each for each in waiting if each.written.set_running_or_notify_cancel()]
+        batch = [each for each in waiting if each.written.set_running_or_notify_cancel()]
         try:
-            written = iter(self._files.write([*(file for each in taken for file in each.files), *files]))
+            written = iter(self._files.write([*(file for each in batch for file in each.files), *files]))
         except BaseException as error:
-            for each in taken:
+            for each in batch:
                 each.written.set_exception(error)
             raise
-        for each in taken:
+        for each in batch:
             each.written.set_result([*islice(written, len(each.files))])
         self._check(files, [*written])
 
@@ -719,14 +721,14 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
         self,
         config: Optional[RunnableConfig],
         *,
-        wanted: Optional[str] = None,
+        checkpoint_id: Optional[str] = None,
         before: Optional[str] = None,
         page: Optional[int] = None,
     ) -> Iterator[FileInfo]:
         """Yields the checkpoints of a namespace, of a thread, or of all threads.
 
         Within each namespace, the newest comes first.
-        ``wanted``: only the checkpoint with this id. ``before``: only checkpoints that are older than this one.
+        ``checkpoint_id``: only the checkpoint with this id. ``before``: only checkpoints that are older than this one.
         ``page``: number of checkpoints that the caller will use, or None if it is unknown.
         """
         place = (config or {}).get("configurable", {})
@@ -738,7 +740,7 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
             namespace = place.get("checkpoint_ns")
             roots = self._prefixes(thread) if namespace is None else [f"{thread}{segment(namespace)}/"]
             for root in roots:
-                prefix = f"{root}c/" if wanted is None else _checkpoint_path(root, wanted)
+                prefix = f"{root}c/" if checkpoint_id is None else _checkpoint_path(root, checkpoint_id)
                 after = None if before is None else _checkpoint_path(root, before)
                 for info in self._infos(prefix, after, page):
                     if before is None or info.metadata["checkpoint_id"] < before:
@@ -749,21 +751,21 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
     ) -> Iterator[FileInfo]:
         """Yields the files below a prefix. Requests the next page only when it is needed."""
         while True:
-            found = self._files.list(prefix, after=after, limit=min(page or BATCH, BATCH))
-            yield from found.files
-            after = found.next
+            listing = self._files.list(prefix, after=after, limit=min(page or BATCH, BATCH))
+            yield from listing.files
+            after = listing.next
             if after is None:
                 return
 
     def _prefixes(self, prefix: str) -> List[str]:
-        found: List[str] = []
+        prefixes: List[str] = []
         after: Optional[str] = None
         while True:
             page = self._files.list(prefix, delimiter="/", after=after, limit=1000)
-            found.extend(page.prefixes)
+            prefixes.extend(page.prefixes)
             after = page.next
             if after is None:
-                return found
+                return prefixes
 
     def _tuples(self, stored: Sequence[_Stored]) -> List[CheckpointTuple]:
         """Reads the large values and the pending writes of checkpoints."""
@@ -789,7 +791,7 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
                 strings[path] = value
             return value
 
-        found = []
+        tuples = []
         for each in stored:
             about = each.info.metadata
             channel_values = dict(each.checkpoint["channel_values"])
@@ -813,7 +815,7 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
                 for write in writes.get(_writes_prefix(each.root, each.id), ())
                 if write.path is None or write.path in contents
             ]
-            found.append(
+            tuples.append(
                 CheckpointTuple(
                     config=_config(*place, each.id),
                     checkpoint=cast(Checkpoint, {**each.checkpoint, "channel_values": channel_values}),
@@ -822,14 +824,14 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
                     pending_writes=pending,
                 )
             )
-        return found
+        return tuples
 
     def _pending(self, root: str, checkpoint_ids: Sequence[str]) -> List[FileInfo]:
         """Returns the files with the pending writes of checkpoints."""
         prefixes = {_writes_prefix(root, checkpoint_id) for checkpoint_id in checkpoint_ids}
         if not prefixes:
             return []
-        found = []
+        files = []
         # Ids grow with time, so the writes of neighbouring checkpoints are neighbours in one listing.
         first, last = min(prefixes), max(prefixes)
         shared = first if first == last else f"{root}w/"
@@ -838,8 +840,8 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
             if prefix > last:
                 break
             if prefix in prefixes:
-                found.append(info)
-        return found
+                files.append(info)
+        return files
 
     def _writes(self, infos: Sequence[FileInfo]) -> Dict[str, List[_Write]]:
         """Reads pending writes without their large values.
@@ -847,36 +849,40 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
         Groups them by the path of their checkpoint, sorted by task path, task id and index.
         """
         contents = self._files.read([info.path for info in infos])
-        found: Dict[str, Dict[Tuple[str, str, int], _Write]] = {}
+        by_checkpoint: Dict[str, Dict[Tuple[str, str, int], _Write]] = {}
         # Of files with equal times, the one with more writes comes first.
         for file in sorted(reversed([*contents.values()]), key=lambda file: file.info.created_at):
             about, value = file.info.metadata, self._load(file)
             # Version 0.2.0 and earlier stored each write in a file of its own.
             entries = [(about["index"], about["channel"], value, None)] if "channel" in about else value
-            writes = found.setdefault(_folder(file.info.path, 4), {})
+            writes = by_checkpoint.setdefault(_folder(file.info.path, 4), {})
             for index, channel, value, name in entries:
                 place = (about["task_path"], about["task_id"], index)
                 path = None if name is None else f"{_root_of(file.info)}v/{name}"
                 writes.setdefault(place, _Write(about["task_id"], channel, value, path))
-        return {prefix: [writes[place] for place in sorted(writes)] for prefix, writes in found.items()}
+        return {
+            prefix: [writes[place] for place in sorted(writes)] for prefix, writes in by_checkpoint.items()
+        }
 
-    def _keep_only(self, root: str, infos: Sequence[FileInfo], kept: Sequence[FileInfo]) -> None:
-        """Deletes all checkpoints of a namespace except ``kept`` and the ancestors that they need.
+    def _keep_only(self, root: str, infos: Sequence[FileInfo], remaining: Sequence[FileInfo]) -> None:
+        """Deletes all checkpoints of a namespace except ``remaining`` and the ancestors that they need.
 
         Also deletes their writes, and the values that no checkpoint uses. ``infos`` has the newest checkpoint first.
         """
         by_id = {info.metadata["checkpoint_id"]: info for info in infos}
-        stays = {each.id: each for each in self._stored([info.path for info in kept])}
+        stays = {each.id: each for each in self._stored([info.path for info in remaining])}
         for each in [*stays.values()]:
             if each.deltas:
-                stays.update({found.id: found for found in self._chain(each.info, by_id, each.deltas)})
+                stays.update(
+                    {ancestor.id: ancestor for ancestor in self._chain(each.info, by_id, each.deltas)}
+                )
         writes = self._writes(self._pending(root, [*stays]))
-        named = {path for each in stays.values() for path in each.paths.values()}
-        named.update(write.path for each in writes.values() for write in each if write.path is not None)
+        used_paths = {path for each in stays.values() for path in each.paths.values()}
+        used_paths.update(write.path for each in writes.values() for write in each if write.path is not None)
         # Delete the checkpoints first, so that nobody finds a checkpoint without its values.
-        gone = [info for each, info in by_id.items() if each not in stays]
-        self._files.remove([info.path for info in gone])
-        pending = self._pending(root, [info.metadata["checkpoint_id"] for info in gone])
+        deleted = [info for each, info in by_id.items() if each not in stays]
+        self._files.remove([info.path for info in deleted])
+        pending = self._pending(root, [info.metadata["checkpoint_id"] for info in deleted])
         self._files.remove([info.path for info in pending])
         # Keep values that are younger than the newest checkpoint, because a checkpoint that is being written may use
         # them. If the newest checkpoint is deleted too, delete all unused values.
@@ -884,7 +890,7 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
         unused = [
             info.path
             for info in self._files.all(f"{root}v/")
-            if info.path not in named
+            if info.path not in used_paths
             and (newest.metadata["checkpoint_id"] not in stays or info.modified_at < newest.modified_at)
         ]
         self._files.remove(unused)
@@ -1028,5 +1034,5 @@ def _writes_prefix(root: str, checkpoint_id: str) -> str:
     return f"{root}w/{segment(checkpoint_id)}/"
 
 
-def _matches(metadata: CheckpointMetadata, wanted: Optional[Mapping[str, Any]]) -> bool:
-    return all(metadata.get(name) == value for name, value in (wanted or {}).items())
+def _matches(metadata: CheckpointMetadata, required: Optional[Mapping[str, Any]]) -> bool:
+    return all(metadata.get(name) == value for name, value in (required or {}).items())

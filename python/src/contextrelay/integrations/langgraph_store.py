@@ -58,9 +58,9 @@ class ContextRelayStore(BaseStore):
         listed = list(ops)
         results: List[Result] = [None] * len(listed)
         gets = {at: _path(op.namespace, op.key) for at, op in enumerate(listed) if isinstance(op, GetOp)}
-        found = self._files.read(list(gets.values())) if gets else {}
+        contents = self._files.read(list(gets.values())) if gets else {}
         for at, path in gets.items():
-            results[at] = _item(found[path]) if path in found else None
+            results[at] = _item(contents[path]) if path in contents else None
         for at, op in enumerate(listed):
             if isinstance(op, SearchOp):
                 results[at] = self._search(op)
@@ -76,9 +76,9 @@ class ContextRelayStore(BaseStore):
     def _write(self, ops: List[PutOp]) -> None:
         # Of several writes to one item, the last one counts.
         last = {_path(op.namespace, op.key): op for op in ops}
-        gone = [path for path, op in last.items() if op.value is None]
-        if gone:
-            self._files.remove(gone)
+        deleted = [path for path, op in last.items() if op.value is None]
+        if deleted:
+            self._files.remove(deleted)
         files = [
             NewFile(
                 path,
@@ -100,9 +100,9 @@ class ContextRelayStore(BaseStore):
         infos = self._below(op.namespace_prefix)
         # Without a filter or query, read only the requested page.
         whole = bool(op.filter or op.query)
-        wanted = infos if whole else infos[op.offset : op.offset + op.limit]
-        found = self._files.read([info.path for info in wanted])
-        items = [_item(found[info.path]) for info in wanted if info.path in found]
+        page = infos if whole else infos[op.offset : op.offset + op.limit]
+        contents = self._files.read([info.path for info in page])
+        items = [_item(contents[info.path]) for info in page if info.path in contents]
         if op.filter:
             items = [item for item in items if _passes(item.value, op.filter)]
         scored = _ranked(items, op.query) if op.query else [(item, None) for item in items]
@@ -114,12 +114,12 @@ class ContextRelayStore(BaseStore):
         ]
 
     def _namespaces(self, op: ListNamespacesOp) -> List[Tuple[str, ...]]:
-        found: Dict[Tuple[str, ...], None] = {}
+        namespaces: Dict[Tuple[str, ...], None] = {}
         for info in self._below(()):
             namespace = tuple(info.metadata["namespace"])
             if all(_matches(namespace, condition) for condition in op.match_conditions or ()):
-                found[namespace[: op.max_depth]] = None
-        return sorted(found)[op.offset : op.offset + op.limit]
+                namespaces[namespace[: op.max_depth]] = None
+        return sorted(namespaces)[op.offset : op.offset + op.limit]
 
     def _below(self, namespace: Tuple[str, ...]) -> List[FileInfo]:
         return list(self._files.all("".join(f"{segment(label)}/" for label in namespace)))
@@ -144,9 +144,9 @@ def _time(moment: str) -> datetime:
     return datetime.fromisoformat(moment.replace("Z", "+00:00"))
 
 
-def _passes(value: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
+def _passes(value: Mapping[str, Any], conditions: Mapping[str, Any]) -> bool:
     """Matches filters such as ``{"status": "active"}`` or ``{"score": {"$gt": 4}}``."""
-    for name, condition in wanted.items():
+    for name, condition in conditions.items():
         is_operators = isinstance(condition, dict) and any(each.startswith("$") for each in condition)
         operators = condition if is_operators else {"$eq": condition}
         if not all(_compare(value.get(name), operator, operand) for operator, operand in operators.items()):
@@ -171,11 +171,11 @@ def _compare(value: Any, operator: str, operand: Any) -> bool:
 
 def _ranked(items: List[Item], query: str) -> List[Tuple[Item, Optional[float]]]:
     """Ranks items by the share of the query's words that they contain, best first."""
-    wanted = set(_words(query))
+    query_words = set(_words(query))
     scored: List[Tuple[Item, Optional[float]]] = []
     for item in items:
-        has = set(_words(json.dumps(item.value, ensure_ascii=False)))
-        scored.append((item, len(wanted & has) / max(1, len(wanted))))
+        item_words = set(_words(json.dumps(item.value, ensure_ascii=False)))
+        scored.append((item, len(query_words & item_words) / max(1, len(query_words))))
     return sorted(scored, key=lambda pair: -(pair[1] or 0))
 
 

@@ -119,7 +119,7 @@ class LargeResults:
         self._patience = Patience()
         # Recent replacements with the time of their renewal. They are reused, because some frameworks send
         # every result again with each step.
-        self._known: OrderedDict[str, Tuple[str, float]] = OrderedDict()
+        self._replacements: OrderedDict[str, Tuple[str, float]] = OrderedDict()
 
     def shown(self, text: str, tool: str = "", *, forever: bool = False) -> str:
         """Returns the text for the model: the text itself if it is small enough, else its replacement.
@@ -201,16 +201,16 @@ class LargeResults:
         if instead == joined:
             return blocks
         first = next(at for at, text in enumerate(texts) if text is not None)
-        kept = [at for at, text in enumerate(texts) if at == first or text is None]
-        return [_with_text(blocks[at], instead) if at == first else blocks[at] for at in kept]
+        remaining = [at for at, text in enumerate(texts) if at == first or text is None]
+        return [_with_text(blocks[at], instead) if at == first else blocks[at] for at in remaining]
 
     def _replaced(self, content: bytes, tool: str, forever: bool) -> str:
         digest = hashlib.sha256(content).hexdigest()
         key = _sha256(_json([tool, self._channel, self._ttl, digest]))
         entry = f"{key} forever" if forever else key
-        known = self._known.get(entry)
-        if known is not None and known[1] > time.time():
-            return known[0]
+        cached = self._replacements.get(entry)
+        if cached is not None and cached[1] > time.time():
+            return cached[0]
         what = f"the result of {tool or 'a tool'}"
         pushed = self.relay.push_detailed(
             content,
@@ -230,15 +230,15 @@ class LargeResults:
         else:
             beginning = content[:_BEGINNING_BYTES].decode("utf-8", "ignore").rpartition("\n")
             part = (f"the beginning of {what}", beginning[0] or beginning[2])
-        shown = describe(
+        replacement = describe(
             pushed.url, pushed.id, what, len(content), pushed.tokens, part, by=tool, at=created_at
         )
         expires = self._renewed(pushed, forever)
         now = time.time()
-        self._known[entry] = (shown, now + (expires - now) / 8)
-        while len(self._known) > _MOST_REMEMBERED:
-            self._known.popitem(last=False)
-        return shown
+        self._replacements[entry] = (replacement, now + (expires - now) / 8)
+        while len(self._replacements) > _MOST_REMEMBERED:
+            self._replacements.popitem(last=False)
+        return replacement
 
     def _renewed(self, pushed: Pushed, forever: bool) -> float:
         """Renews a pointer, unless at least seven eighths of its lifetime are left. Returns its expiry.

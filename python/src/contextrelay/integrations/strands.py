@@ -103,8 +103,8 @@ class ContextRelaySessionRepository(SessionFiles, SessionRepository):
 
     def read_session(self, session_id: str, **_: Any) -> Optional[Session]:
         """Returns a session, or None."""
-        found = self._get(f"{segment(session_id)}/session.json")
-        return None if found is None else Session.from_dict(found)
+        value = self._get(f"{segment(session_id)}/session.json")
+        return None if value is None else Session.from_dict(value)
 
     def delete_session(self, session_id: str, **_: Any) -> None:
         """Deletes a session with its agents and messages."""
@@ -118,8 +118,8 @@ class ContextRelaySessionRepository(SessionFiles, SessionRepository):
 
     def read_agent(self, session_id: str, agent_id: str, **_: Any) -> Optional[SessionAgent]:
         """Returns an agent, or None."""
-        found = self._get(_agent_path(session_id, agent_id))
-        return None if found is None else SessionAgent.from_dict(found)
+        value = self._get(_agent_path(session_id, agent_id))
+        return None if value is None else SessionAgent.from_dict(value)
 
     def update_agent(self, session_id: str, session_agent: SessionAgent, **_: Any) -> None:
         """Replaces an agent. Keeps the time at which it was created."""
@@ -140,8 +140,8 @@ class ContextRelaySessionRepository(SessionFiles, SessionRepository):
         self, session_id: str, agent_id: str, message_id: int, **_: Any
     ) -> Optional[SessionMessage]:
         """Returns a message, or None."""
-        found = self._get(_message_path(session_id, agent_id, message_id))
-        return None if found is None else SessionMessage.from_dict(found)
+        value = self._get(_message_path(session_id, agent_id, message_id))
+        return None if value is None else SessionMessage.from_dict(value)
 
     def update_message(
         self, session_id: str, agent_id: str, session_message: SessionMessage, **_: Any
@@ -159,9 +159,11 @@ class ContextRelaySessionRepository(SessionFiles, SessionRepository):
         """Returns messages in their order."""
         prefix = f"{segment(session_id)}/{segment(agent_id)}/messages/"
         paths = [info.path for info in self._files.all(prefix)]
-        wanted = paths[offset:] if limit is None else paths[offset : offset + limit]
-        found = self._files.read(wanted)
-        return [SessionMessage.from_dict(json.loads(found[path].content)) for path in wanted if path in found]
+        page = paths[offset:] if limit is None else paths[offset : offset + limit]
+        contents = self._files.read(page)
+        return [
+            SessionMessage.from_dict(json.loads(contents[path].content)) for path in page if path in contents
+        ]
 
     def create_multi_agent(self, session_id: str, multi_agent: Any, **_: Any) -> None:
         """Stores the state of a graph or swarm."""

@@ -123,29 +123,29 @@ class RelayTools:
         if part == "all":
             return self.relay.pull(url)
         if part:
-            taken = self.relay.pull_part(url, read_part(part))
-            return self._cut(f"{taken.text}\n[{taken.about}]" if taken.truncated else taken.text)
-        found = self.relay.inspect(url)
+            selected = self.relay.pull_part(url, read_part(part))
+            return self._cut(f"{selected.text}\n[{selected.about}]" if selected.truncated else selected.text)
+        info = self.relay.inspect(url)
         encrypted = "#key=" in url
         # Fernet turns three bytes into four.
-        size = 0 if found.size is None else found.size * 3 // 4 if encrypted else found.size
+        size = 0 if info.size is None else info.size * 3 // 4 if encrypted else info.size
         if size <= self._max_bytes:
             return self.relay.pull(url)
         # An encrypted payload has no readable outline. A request for an outline could use up one of the limited
         # pulls.
         outline = None
-        if not encrypted and found.max_pulls is None and found.text:
+        if not encrypted and info.max_pulls is None and info.text:
             outline = ("an outline of the payload", self._cut(self.relay.pull(url, outline=True)))
-        by, at = found.sender or "", found.created_at
-        description = describe(url, found.id, "the payload", size, None, outline, by=by, at=at)
+        by, at = info.sender or "", info.created_at
+        description = describe(url, info.id, "the payload", size, None, outline, by=by, at=at)
         return f"Not pulled: the limit for one result is {exact_bytes(self._max_bytes)}. {description}"
 
     def _cut(self, text: str) -> str:
         content = text.encode("utf-8", "replace")
         if len(content) <= self._max_bytes:
             return text
-        kept = content[: self._max_bytes].decode("utf-8", "ignore")
-        return f"{kept}\n[cut at {self._max_bytes} bytes; request a smaller part]"
+        beginning = content[: self._max_bytes].decode("utf-8", "ignore")
+        return f"{beginning}\n[cut at {self._max_bytes} bytes; request a smaller part]"
 
 
 def stored_elsewhere(request: Any) -> bool:
