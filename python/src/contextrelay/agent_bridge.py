@@ -363,9 +363,9 @@ class _Waiter:
         return {**result, "url": message.url} if same else result
 
     def _result(self) -> Optional[JsonObject]:
-        """Returns the stored result, or else a result from the receipts.
+        """Returns the stored result. If there is none, returns the result that the receipts list.
 
-        The relay does not store a result whose status it does not recognize, but the receipts list it.
+        The relay does not store a result whose status it does not recognize, but lists it in the receipts.
         """
         task = self._hub.tasks.get(self._task_id)
         received = [each for each in task["receipts"] if each["rung"] == "result" and each.get("url")]

@@ -34,7 +34,7 @@ log = logging.getLogger("contextrelay")
 Since = Union[int, str]
 
 FIRST_WAIT = 0.2
-#: Time in seconds. A connection that lasted longer than this resets the reconnect delay.
+#: A connection that lasted longer than this many seconds resets the reconnect delay.
 _STABLE = 5.0
 #: Seconds without data after which a ping is sent. After two pings without an answer, the connection counts
 #: as lost.

@@ -76,7 +76,7 @@ _INLINE_BYTES = 4 * 1024
 _MOST_RECENT = 256
 #: Serializer without encryption. It is used to search values for pointers.
 _PLAIN = JsonPlusSerializer()
-#: Minimum time in seconds for which the values of a checkpoint live longer than the checkpoint.
+#: The values of a checkpoint live at least this many seconds longer than the checkpoint.
 _LONGER_S = 60
 #: Maximum ttl that the relay accepts, in seconds.
 _TTL_MAX_S = 3650 * 24 * 3600

@@ -1,6 +1,6 @@
-"""Replaces tool results that are too large for a prompt with pointers. All framework integrations use it.
+"""Replaces large tool results with pointers. All framework integrations use this module.
 
-This module needs no framework. Its TypeScript counterpart, ``src/integrations/large-results.ts``, uses the same texts.
+The module needs no framework. Its TypeScript counterpart, ``src/integrations/large-results.ts``, uses the same texts.
 """
 
 from __future__ import annotations

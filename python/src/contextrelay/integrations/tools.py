@@ -38,7 +38,7 @@ class RelayToolOptions(TypedDict, total=False):
 
     #: True to encrypt each push in the client.
     encrypted: bool
-    #: Channel for pushes for which the model names no channel.
+    #: Channel for pushes, if the model names none.
     channel: Optional[str]
     #: Seconds until a push expires. Default: one day.
     ttl: Optional[int]
