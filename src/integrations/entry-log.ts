@@ -12,9 +12,9 @@ import type { KeptPointers } from './kept-pointers.ts';
 let last = 0;
 
 /**
- * A list of JSON entries, from which only the last entry or all entries can be removed. Each append writes a new file
- * below a prefix and reads nothing. The file name is the time of the append, which gives the order of appends by
- * several processes.
+ * A list of JSON entries. Only the last entry or all entries can be removed. Each append writes a new file below a
+ * prefix and reads nothing. The name of the file is the time of the append, so that appends of several processes are in
+ * order.
  */
 export class EntryLog<E> {
   readonly #files: FileSpace;

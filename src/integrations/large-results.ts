@@ -33,8 +33,8 @@ export interface LargeResultOptions {
 }
 
 /**
- * Default of `maxBytes`. To replace a smaller result would cost more tokens than it saves, because of the
- * replacement itself and later calls to read more.
+ * Default of `maxBytes`. Replacing a smaller result would cost more tokens than it saves: the replacement has
+ * tokens too, and so have later calls that read more of the result.
  */
 const RESULT_BYTES = 16 * 1024;
 

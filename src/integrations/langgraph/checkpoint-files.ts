@@ -372,7 +372,7 @@ export class CheckpointFiles {
     return recent;
   }
 
-  /** Replaces the remembered values by the large values of this checkpoint. */
+  /** Replaces the remembered values with the large values of this checkpoint. */
   #remember(
     folder: string,
     { id, channel_versions }: Pick<Checkpoint, 'id' | 'channel_versions'>,
@@ -460,8 +460,8 @@ export class CheckpointFiles {
   }
 
   /**
-   * Lists the paths of the writes in some folders. `names` are sorted folder names of checkpoints. The listing covers
-   * all names from the first to the last, because checkpoint ids grow with time.
+   * Lists the paths of the writes in some folders. `names` are sorted folder names of checkpoints. Checkpoint ids grow
+   * with time, so these folders are near each other. One listing from the first name to the last finds all of them.
    */
   async #writePaths(folder: string, names: readonly string[]): Promise<string[]> {
     const wantedNames = new Set(names);
