@@ -1,7 +1,7 @@
 /**
  * Sends requests to both sides in turn: over node:http with kept-alive connections, or to NATS or Redis if the URL says so.
- * It runs in its own process, so it shares its event loop with no server. It gets one job from its parent process and
- * returns the rounds.
+ * It runs in its own process, so that no server shares its event loop. It gets one job from its parent process and
+ * returns the measured rounds.
  */
 
 import { Agent, request } from 'node:http';

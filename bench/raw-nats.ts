@@ -4,7 +4,7 @@ import type { Asker } from './compare-requests.ts';
 /** Number of subjects, which are written in turn. The stream keeps the last message of each. */
 const SUBJECTS = 1000;
 
-/** A plain NATS client, the baseline for a relay on a cluster. It writes one message per write into its own stream. */
+/** A plain NATS client, the baseline for a relay on a cluster. Each write is one message in the client's own stream. */
 export class RawNats implements AsyncDisposable {
   readonly nats: NatsConnection;
 

@@ -11,7 +11,7 @@ const MESSAGES = 20;
 
 /**
  * Measures CPU time per request, which Cloudflare bills and limits. Only the CPU time of the whole workerd process can
- * be measured, which includes its storage.
+ * be measured. It includes the CPU time of workerd's storage.
  */
 export default [
   ...(['push', 'pull'] as const).flatMap((verb) =>
