@@ -51,8 +51,8 @@ export async function runInForeground(
 }
 
 /**
- * Starts a program with pipes for standard input and output. It inherits standard error, and our signals are passed on
- * to it. `end` rejects if the program could not be started.
+ * Starts a program with pipes for standard input and output. The program inherits standard error, and our signals are
+ * passed on to it. `end` rejects if the program could not be started.
  */
 export function startPiped(
   line: Required<Omit<CommandLine, 'input'>>,
@@ -69,8 +69,8 @@ export function startPiped(
 }
 
 /**
- * Background processes may keep the pipe of a program open after it has ended. If nothing arrives for this
- * many ms after its end, reading stops.
+ * Background processes may keep the pipe of a program open after the program has ended. If then nothing arrives
+ * for this many ms, reading stops.
  */
 const BACKGROUND_MS = 1_000;
 
@@ -239,8 +239,8 @@ const AT_ONCE = watch('kill -KILL 0');
 /**
  * Starts a program in its own process group, so that Ctrl-C in the terminal does not reach it. If this
  * process is killed, the whole group is killed too. Otherwise a restarted process could run the program a
- * second time in parallel. The group is killed at once, or with `graceful` after a SIGTERM. Windows has no
- * process groups, so there the program keeps running.
+ * second time in parallel. The group is killed at once. With `graceful`, it gets a SIGTERM
+ * first. Windows has no process groups, so there the program keeps running.
  */
 export function startSupervised(
   line: CommandLine,
@@ -266,8 +266,8 @@ export function startSupervised(
   // The watcher may end before this process. So ignore errors of writing to it.
   watched.on('error', () => {});
   watched.resume();
-  // Tell the watcher that the command has ended only after three events: the program has exited, and its
-  // stdout and stderr are closed. Until then, background processes of the program may still write.
+  // Tell the watcher that the command has ended only after three events: the program exits, its stdout
+  // closes, and its stderr closes. Until then, background processes of the program may still write.
   let open = 3;
   const ended = () => {
     if (--open === 0) watched.end('done\n');

@@ -8,7 +8,7 @@ import { type JsonObject, jsonObjectIn } from '../../base/json.ts';
 /**
  * How to recognize a coding agent in a terminal, and whether it works, waits for input or asks a person.
  * Profiles are plain data, so `agents.json` in the relay's home can add profiles by name. Patterns are regular
- * expressions for the terminal's title and for its screen. Trailing blank lines are removed before, so `$` is
+ * expressions for the terminal's title and for its screen. Trailing blank lines are removed first, so `$` is
  * the end of the screen.
  */
 export interface AgentProfile {
