@@ -278,8 +278,8 @@ function stale() {
 }
 
 /**
- * Removes a stale lock. If several processes find it stale, only one removes it, because a slow process could otherwise
- * remove the lock of the next owner.
+ * Removes a stale lock. If several processes find the lock stale, only one of them removes it. Otherwise a slow process
+ * could remove the lock of the next owner.
  */
 function takeAway() {
   const claim = `${lock}.stale`;

@@ -153,8 +153,8 @@ export function compileExecutable(output: string, { platform, runtime }: Executa
     if (ran.error) throw new Error(`Cannot run ${bun}: ${ran.error.message}`);
     if (ran.status !== 0)
       throw new Error(`bun build ended with ${ran.status}:\n${ran.stdout}\n${ran.stderr}`);
-    // `./relay` compares the mtimes of the executable and the sources. Use the time at which the build began, so that a
-    // source that was saved during the build counts as newer.
+    // `./relay` compares the mtimes of the executable and the sources. Set the mtime to the time at which the build
+    // began. Then a source that was saved during the build counts as newer.
     utimesSync(draft, began, began);
     renameSync(draft, output);
   } finally {
