@@ -75,8 +75,9 @@ export async function* diagnose(
   const checks: { readonly [name: string]: () => Promise<Finding> } = remote === null ? here : elsewhere;
   const begun: { readonly [name: string]: Promise<Finding> } = {};
   const late = () => wrong(`no answer within ${deadline.seconds} s`, 'relay status');
-  // The checks after `ground` depend on it, so they wait for it, at most for half of the timeout. `ground` is the check
-  // of the store, which also creates the home, or the check of the server. All other checks run at the same time.
+  // `ground` is the check of the server or, without a server, the check of the store, which also creates the home.
+  // The checks after `ground` depend on it. They wait for it, but at most for half of the timeout. All other checks
+  // run at the same time.
   const ground = remote === null ? 'store' : 'server';
   for (const [name, check] of Object.entries(checks)) {
     const half = setTimeout(deadline.seconds * 500, null, { ref: false });
@@ -121,7 +122,7 @@ function checkRuntime(remote: boolean): Finding {
  */
 async function checkProgramOnPath(own: string, env: Environment): Promise<Finding | null> {
   const place = findProgram('relay', env);
-  // Never run a program from a relative folder of the PATH: it may be inside someone else's project.
+  // Never run a program from a relative folder of the PATH: this folder may be inside someone else's project.
   if (place === null || !isAbsolute(place)) return null;
   const real = realPath(place);
   if (real === realPath(process.execPath) || real === realPath(process.argv[1] ?? '')) return null;

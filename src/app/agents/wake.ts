@@ -27,8 +27,8 @@ const WATCH_MS = 3_000;
 const EVIDENCE_MS = 3_000;
 const EVIDENCE_POLL_MS = 250;
 /**
- * Time in ms after which a sent message counts as lost and is queued again, if the transcript does not
- * contain it.
+ * Time in ms to wait until a sent message appears in the transcript. After this time, a missing message counts as
+ * lost and is queued again.
  */
 const LOST_MS = 120_000;
 const CODEX_MS = 15_000;
@@ -136,7 +136,7 @@ export async function settleSent(
     if (sent_at === undefined) continue;
     if (transcript !== undefined && seenInTranscript(transcript, id))
       await relay.agents.mark(name, { ids: [id], as: 'shown', route });
-    // Do not queue a message to Codex again: it is in a file until Codex reads it.
+    // Do not queue a message to Codex again: the message stays in a file until Codex reads this file.
     else if (route !== 'codex-queue' && Date.now() - Date.parse(sent_at) > LOST_MS)
       await relay.agents.mark(name, { ids: [id], as: 'queued' });
   }

@@ -71,8 +71,8 @@ export function splitTools(line: readonly string[]): { words: readonly string[];
 }
 
 /**
- * Thrown if an entry cannot be added or removed, because another program uses its name or the file has an
- * unexpected structure.
+ * Thrown if an entry cannot be added or removed: another program uses its name, or the file has an unexpected
+ * structure.
  */
 export class Occupied extends Error {}
 

@@ -81,8 +81,8 @@ export async function openInstaller(env: Environment, relayHome: string): Promis
       if (request.tools !== undefined)
         (await import('../../interfaces/mcp/tools.ts')).readToolChoice(request.tools);
       const launcher = settings.launcher(request.scope);
-      // Undo --tee first: it edited the same files, and a receipt restores a file exactly only if nothing
-      // else has changed it.
+      // Undo --tee first: --tee edited the same files, and a receipt restores a file exactly only if nothing else has
+      // changed this file.
       const removesAll = request.action === 'remove' && request.scope === 'user' && !request.only;
       if (removesAll && !request.dryRun && hasTee(request))
         await runInstall({ ...(request as ClientRequest), extra: { kind: 'tee' } }, settings);

@@ -105,7 +105,7 @@ export function birthOf(pid: number): string | null {
  */
 export function homeEngine(config: Pick<Config, 'home' | 'engine'>): string | null {
   const server = runningServer(config.home);
-  // Without a server, or with an old one that does not record its engine, use the configuration.
+  // Use the configuration if there is no server, or if an old server has not recorded its engine.
   if (server?.engine === undefined) return config.engine;
   if (config.engine !== null && server.engine !== null && isSameStore(config.engine, server.engine))
     return config.engine;

@@ -12,7 +12,7 @@ interface PortOwner {
 }
 
 /**
- * Returns the process that listens on a port, or null if the system does not tell or the process belongs to
+ * Returns the process that listens on a port, or null if the system does not tell, or if the process belongs to
  * another user.
  */
 export async function portOwner(port: number): Promise<PortOwner | null> {

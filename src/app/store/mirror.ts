@@ -172,7 +172,7 @@ export class Mirror {
   }
 
   /**
-   * Copies state.json to another name if its content is no state of this thread, because someone has edited the file.
+   * Copies state.json to another name if someone has edited the file: its content is then no state of this thread.
    * Ignores an empty file, which a power failure can leave.
    */
   async #keepEdited(folder: string, head: Head): Promise<void> {
