@@ -138,8 +138,8 @@ export class RunLease implements AsyncDisposable {
   }
 
   /**
-   * Requests the lease from the store. Returns null if this process now has it, otherwise the lease of the
-   * process that has it.
+   * Requests the lease from the store. Returns null if this process got the lease, otherwise the lease of the other
+   * process that holds it.
    */
   async #request(how: { renew?: boolean; instead_of?: string }): Promise<Held | null> {
     const requestedAt = this.#parts.env.now();

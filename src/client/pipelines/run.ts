@@ -112,9 +112,9 @@ export class Run {
   }
 
   /**
-   * Returns the id of a needed step that prevents this step from running, or null. Failed steps come before
-   * skipped ones. If the condition of this step uses the status of a needed step, that step counts only if it
-   * was interrupted.
+   * Returns the id of a needed step that prevents this step from running, or null. Failed steps come before skipped
+   * ones. If the condition of this step uses the status of a needed step, the needed step prevents this step only if
+   * it was interrupted.
    */
   #stopper(step: Step): string | null {
     const readByCondition = new Set(

@@ -478,8 +478,8 @@ export async function stepKey(run: string, instance: string): Promise<string> {
 }
 
 /**
- * Returns the prompt for the event of the first attempt. Later attempts have the same prompt, at most with a
- * note about the previous round, so their events omit it.
+ * Returns the prompt for the event of the first attempt. The events of later attempts omit the prompt. It is the
+ * same, except for a note about the previous round.
  */
 function promptOf({ prompt }: Prepared, attempt: number): { prompt?: string; prompt_cut?: boolean } {
   if (attempt > 1) return {};

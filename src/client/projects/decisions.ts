@@ -136,8 +136,8 @@ function indented(text: string): string {
 
 /**
  * Path of the seal: a file with the digest of every record that a relay command has read. decisions.md is
- * append-only, so no record may change after it was written. This is checked by comparing with the commits of
- * decisions.md, or with the seal if there are no commits.
+ * append-only, so no record may change after it was written. The check compares the records with the commits of
+ * decisions.md. Without commits, it compares them with the seal.
  */
 export const SEAL_FILE = `${LOCAL_FOLDER}/decisions.json`;
 

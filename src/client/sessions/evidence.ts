@@ -37,7 +37,7 @@ interface Evidence {
   readonly files: Map<string, { readonly n: number; readonly how: FileUse['how'] }>;
   todos: { readonly n: number; readonly list: readonly SessionTodo[] };
   compactions: number;
-  /** Name of the session that wrote the hand-off with which this session began, or null. */
+  /** Name of the earlier session whose hand-off started this session, or null. */
   before: string | null;
 }
 
@@ -65,8 +65,8 @@ export async function quoteSession(
   const names: string[] = [];
   for (let at: SessionInfo | null = session; at !== null && names.length <= GENERATIONS; ) {
     const evidence: Evidence = await collectEvidence(sessions.turns(at));
-    // Lines of an earlier session get a higher rank, so they are dropped first. But the first request of a
-    // session still matters later, so its rank rises by only one per later session.
+    // Lines of an earlier session get a higher rank, so they are dropped first. The first request of an earlier
+    // session still matters later. So its rank rises by only one for each later session.
     const older = names.length * OLDER;
     for (const part of evidenceParts(at, evidence)) {
       const later = part.title.startsWith('Asked') ? names.length : older;
