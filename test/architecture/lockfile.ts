@@ -22,8 +22,8 @@ export const NODE_PACKAGES = [
 ];
 
 /**
- * Reports causes of different installs on different machines: a registry address, a package without a checksum, or a missing
- * platform, which npm omits when the lockfile was written on another platform.
+ * Reports what makes installs differ between machines: a registry address, a package without a checksum, or a missing
+ * platform. npm omits platforms if the lockfile was written on another platform.
  */
 export function checkLockfile(lock: Lockfile): string[] {
   const wrong: string[] = [];

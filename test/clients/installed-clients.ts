@@ -36,8 +36,8 @@ export function installedClient(name: ClientName): { program: string } | { missi
 }
 
 /**
- * Returns the path of the program. OpenCode's executable is in a package per platform. Its install script would link
- * it, but we do not let npm run install scripts.
+ * Returns the path of the program. OpenCode has its executable in a package per platform. OpenCode's install script
+ * would link the executable, but we do not let npm run install scripts.
  */
 export function programIn(folder: string, name: ClientName): string {
   const modules = join(folder, 'node_modules');

@@ -15,7 +15,10 @@ const NEEDS: { readonly [scope in (typeof SCOPES)[number]]: Pick<Pinned, 'send' 
   admin: { send: 'GET /keys' },
 };
 
-/** Requests to a relay that requires keys, without a key and with keys that lack something. */
+/**
+ * Requests to a relay that requires keys. Some have no key, others have a wrong key or a key without the needed
+ * rights.
+ */
 export const keyRequests: readonly Pinned[] = [
   ...SCOPES.map((scope): Pinned => ({ name: `without a key: the scope ${scope}`, ...NEEDS[scope] })),
   { name: 'without a key: pull', send: `GET /pull/${NOBODY}` },

@@ -20,8 +20,8 @@ export interface FeedLine {
 const TOGETHER_MS = 60_000;
 
 /**
- * Returns a key. Entries with equal keys share a line: all changes of one thread, all claims of one member in a
- * group, and all its acknowledgements. Returns null for an entry that gets its own line.
+ * Returns a key. Entries with equal keys share a line: all changes of one thread, all claims of one group member, or
+ * all acknowledgements of one group member. Returns null for an entry that gets its own line.
  */
 function joinedBy({ kind, thread, by, channel, group }: Activity): string | null {
   if (kind === 'thread.patched') return thread ?? null;
