@@ -120,7 +120,7 @@ function checkRuntime(remote: boolean): Finding {
  * Checks the `relay` on the PATH, which hooks and people run. Warns if it fails or has another version than
  * this program. Otherwise returns null.
  */
-async function checkProgramOnPath(own: string, env: Environment): Promise<Finding | null> {
+async function checkProgramOnPath(ownVersion: string, env: Environment): Promise<Finding | null> {
   const place = findProgram('relay', env);
   // Never run a program from a relative folder of the PATH: this folder may be inside someone else's project.
   if (place === null || !isAbsolute(place)) return null;
@@ -131,11 +131,11 @@ async function checkProgramOnPath(own: string, env: Environment): Promise<Findin
       resolve(error ? null : stdout.trim()),
     ),
   );
-  if (version === own) return null;
+  if (version === ownVersion) return null;
   const found =
     version === null
       ? `${place} on the PATH does not run`
-      : `${place} on the PATH is version ${plainLine(version, 40)}; this is ${own}`;
+      : `${place} on the PATH is version ${plainLine(version, 40)}; this is ${ownVersion}`;
   return warning(found, 'install the same version in both places, or remove one of them from the PATH');
 }
 

@@ -72,13 +72,13 @@ const CHUNK = 64 * 1024;
 function output(fd: 1 | 2, open: () => NodeJS.WriteStream): Output {
   let isTTY: boolean | null = null;
   let opened: NodeJS.WriteStream | null = null;
-  let gone = false;
+  let isBroken = false;
   const stream = (): NodeJS.WriteStream => {
     if (opened !== null) return opened;
     opened = open();
     // A closed pipe is no error of the command. A caller that sends a long body gets the error from `send`.
     opened.on('error', (error: NodeJS.ErrnoException) => {
-      gone = true;
+      isBroken = true;
       if (error.code !== 'EPIPE') process.exitCode ||= 1;
     });
     return opened;
@@ -95,9 +95,9 @@ function output(fd: 1 | 2, open: () => NodeJS.WriteStream): Output {
       return atTerminal() ? (stream().columns ?? 80) : 80;
     },
     write(data) {
-      if (gone) return;
+      if (isBroken) return;
       if (opened !== null || atTerminal()) stream().write(data);
-      else gone = !writeAll(fd, data);
+      else isBroken = !writeAll(fd, data);
     },
     send(data) {
       return new Promise((resolve, reject) => {

@@ -107,7 +107,7 @@ async function clientChecks(
     ...installed.map((target) => tryHooks(target, trying)),
     ...installed.map((target) => tryServer(target, trying)),
   ]);
-  const tried = sameCauses(trials.flat());
+  const trialFindings = sameCauses(trials.flat());
   // Do not also list a file as missing or changed if one of its checks failed.
   const failedFiles = trials.flat().flatMap(({ state, file }) => (state === 'ok' ? [] : [file]));
   const changed = report.changes.filter(({ what }) => what !== 'same' && what !== 'kept');
@@ -124,7 +124,7 @@ async function clientChecks(
     files.push({ name: 'files', state: 'ok', found: `${plural(report.changes.length, 'file')} up to date` });
   return [
     ...files,
-    ...tried.map((check) => (check.state === 'ok' ? check : { ...check, fix: check.fix ?? again })),
+    ...trialFindings.map((check) => (check.state === 'ok' ? check : { ...check, fix: check.fix ?? again })),
     ...(installed.some(({ parts }) => parts.includes('hooks'))
       ? []
       : [{ name: 'brief', state: 'ok' as const, found: NO_HOOKS }]),

@@ -320,21 +320,21 @@ function replaceServer(text: string, server: JsonObject, keys: readonly string[]
  */
 function ourLines(lines: readonly string[], name = NAME): Set<number> {
   const ours = new Set<number>();
-  let inside = false;
-  let held: number[] = [];
+  let isInOurEntry = false;
+  let pendingLines: number[] = [];
   for (const [index, line] of lines.entries()) {
     const header = /^\s*\[\[?\s*([^\]]+?)\s*\]/.exec(line)?.[1]?.replace(/["'\s]/g, '');
     if (header !== undefined) {
-      const was = inside;
-      inside = header === `${TABLE}.${name}` || header.startsWith(`${TABLE}.${name}.`);
-      if (inside && was) for (const at of held) ours.add(at);
-      if (inside && !was && index > 0 && lines[index - 1]!.trim() === '') ours.add(index - 1);
-      if (inside) ours.add(index);
-      held = [];
-    } else if (inside && /^\s*(?:#|$)/.test(line)) held.push(index);
-    else if (inside) {
-      for (const at of [...held, index]) ours.add(at);
-      held = [];
+      const was = isInOurEntry;
+      isInOurEntry = header === `${TABLE}.${name}` || header.startsWith(`${TABLE}.${name}.`);
+      if (isInOurEntry && was) for (const at of pendingLines) ours.add(at);
+      if (isInOurEntry && !was && index > 0 && lines[index - 1]!.trim() === '') ours.add(index - 1);
+      if (isInOurEntry) ours.add(index);
+      pendingLines = [];
+    } else if (isInOurEntry && /^\s*(?:#|$)/.test(line)) pendingLines.push(index);
+    else if (isInOurEntry) {
+      for (const at of [...pendingLines, index]) ours.add(at);
+      pendingLines = [];
     }
   }
   return ours;

@@ -114,7 +114,7 @@ export function legacyEvents(parts: LegacyParts, notes: string[]): StoredEvent[]
 function withRest(events: StoredEvent[], rest: ReadonlyMap<string, Artifact>): StoredEvent[] {
   if (rest.size === 0) return events;
   const last = events.at(-1)!;
-  const artifacts = [...(last.legacy!.artifacts ?? []), ...[...rest.values()].map(counted)];
+  const artifacts = [...(last.legacy!.artifacts ?? []), ...[...rest.values()].map(countedArtifact)];
   return [...events.slice(0, -1), { ...last, legacy: { ...last.legacy!, artifacts } }];
 }
 
@@ -123,12 +123,12 @@ function takeNamedArtifacts({ payload }: LegacyLogEvent, rest: Map<string, Artif
   for (const ref of [payload.ref, payload.artifact_ref]) {
     const artifact = typeof ref === 'string' ? rest.get(ref) : undefined;
     if (!artifact || !rest.delete(artifact.ref)) continue;
-    found.push(counted(artifact));
+    found.push(countedArtifact(artifact));
   }
   return found;
 }
 
-function counted({ ref, size, tokens, provenance }: Artifact): CountedArtifact {
+function countedArtifact({ ref, size, tokens, provenance }: Artifact): CountedArtifact {
   const { capability } = provenance;
   return { ref, size, tokens, ...(capability === null ? {} : { capability }) };
 }

@@ -71,7 +71,7 @@ export function projectFiles(folder: string, o: ProjectOptions = {}): ProjectFil
     if (!o.followLinks) assertInside(folder, path);
     return join(folder, path);
   };
-  let held: (() => Promise<void>) | null = null;
+  let checkLock: (() => Promise<void>) | null = null;
   let queue: Promise<unknown> = Promise.resolve();
   return {
     folder,
@@ -84,11 +84,11 @@ export function projectFiles(folder: string, o: ProjectOptions = {}): ProjectFil
     modifiedAt: async (name) => statSync(resolve(folder, name), { throwIfNoEntry: false })?.mtimeMs ?? 0,
     read: async (name, maxBytes) => readText(guarded(name), placed(name, place), maxBytes),
     async write(name, text, { mode } = {}) {
-      if (!held) throw new Error('a project file is written only inside locked()');
+      if (!checkLock) throw new Error('a project file is written only inside locked()');
       const path = guarded(name);
       if (placed(name, place).startsWith(`${LOCAL_FOLDER}/`)) await shareLocalFiles(guarded(IGNORE), name);
       mkdirSync(dirname(path), { recursive: true });
-      await writeAtomically(path, text, { before: held, mode }).catch(cannotWrite(folder));
+      await writeAtomically(path, text, { before: checkLock, mode }).catch(cannotWrite(folder));
     },
     async list(below = '.') {
       const entries = readdirSync(guarded(below), { withFileTypes: true });
@@ -101,11 +101,11 @@ export function projectFiles(folder: string, o: ProjectOptions = {}): ProjectFil
         const lock = guarded(`${LOCAL_FOLDER}/project.lock`);
         await makeLocalFolder(folder, guarded(IGNORE)).catch(cannotWrite(folder));
         return withFileLock(lock, { folder, waitMs: o.lockMs }, async (check) => {
-          held = check;
+          checkLock = check;
           try {
             return await work();
           } finally {
-            held = null;
+            checkLock = null;
           }
         }).catch(cannotWrite(folder));
       });

@@ -35,7 +35,7 @@ const BLOBS_AT_ONCE = 15;
  * git is too slow.
  */
 export function projectGit(folder: string, timeoutMs?: number, place = ''): ProjectGit {
-  const own = new Set([place, ...PROJECT_FILES.map((name) => `${place}${name}`)]);
+  const projectPaths = new Set([place, ...PROJECT_FILES.map((name) => `${place}${name}`)]);
   const at = (names: readonly string[]) => names.map((name) => placed(name, place));
   let starting: Promise<unknown> = Promise.resolve();
   const inRepository = async (args: readonly string[], o: GitOptions) => {
@@ -69,7 +69,7 @@ export function projectGit(folder: string, timeoutMs?: number, place = ''): Proj
           path: path.startsWith(prefix) ? path.slice(prefix.length) : path,
           state,
         }))
-        .filter(({ path }) => !own.has(path) && !path.startsWith(`${LOCAL_FOLDER}/`));
+        .filter(({ path }) => !projectPaths.has(path) && !path.startsWith(`${LOCAL_FOLDER}/`));
       return { branch, commit, inFlight: paths };
     },
     async changedLines() {

@@ -317,8 +317,8 @@ class TextThread {
   }
 
   async run(job: TextJob, signal?: AbortSignal): Promise<TextResult> {
-    const answered = Promise.withResolvers<TextAnswer>();
-    this.#job = answered;
+    const pendingAnswer = Promise.withResolvers<TextAnswer>();
+    this.#job = pendingAnswer;
     const source = job.body instanceof ReadableStream ? new BodySender(job.body) : null;
     const timer = setTimeout(() => this.end(tooCostly('time')), this.#timeMs);
     const leave = () => this.end(abortedError());
@@ -328,7 +328,7 @@ class TextThread {
       if (signal?.aborted) throw abortedError();
       if (source) this.#worker.postMessage({ ...job, body: source.port }, [source.port]);
       else this.#worker.postMessage(job);
-      const answer = await answered.promise;
+      const answer = await pendingAnswer.promise;
       if (source?.error !== undefined) throw source.error;
       return unwrapAnswer(answer);
     } finally {
