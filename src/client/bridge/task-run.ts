@@ -62,13 +62,13 @@ export async function runTask(
   const doneChannel = typeof requested === 'string' && requested !== '' ? requested : o.doneChannel;
   const encrypted = o.encrypted || (key !== null && (await client.hasChannelKey(doneChannel)));
   if (key !== null && !encrypted) o.onEvent?.({ type: 'trouble', what: notEncrypted(doneChannel) });
-  const settled = new AbortController();
+  const settledElsewhere = new AbortController();
   const canceled = new AbortController();
   const over = new AbortController();
   using listening = await o.waiters.listen(doneChannel);
   const otherResult = listening.wait(id, { signal: over.signal }).then((found) => {
     if (found?.status === 'canceled') canceled.abort(found.summary);
-    else if (found) settled.abort();
+    else if (found) settledElsewhere.abort();
   });
   // Ignore errors of this wait, so that the task still runs. If there is already another result, the relay
   // rejects the second one.
@@ -76,14 +76,14 @@ export async function runTask(
   let ran: Ran;
   try {
     const task = { id, url, from, encrypted, message: metadata?.a2a };
-    const signals = { lost, stopping, settled: settled.signal, canceled: canceled.signal };
+    const signals = { lost, stopping, settled: settledElsewhere.signal, canceled: canceled.signal };
     ran = await runJob(client, o, task, signals);
   } finally {
     over.abort();
   }
   if (canceled.signal.aborted) return drop(message, o, id, String(canceled.signal.reason));
   if (lost.aborted) return reportDropped(o, id, 'its lease ended, and another bridge took the task');
-  if (settled.signal.aborted) return drop(message, o, id, 'the agent sent the result itself');
+  if (settledElsewhere.signal.aborted) return drop(message, o, id, 'the agent sent the result itself');
   if (stopping.aborted) {
     // Wait before giving the task back. If the relay has not yet noticed that this bridge left, it could give
     // the task to this bridge again.

@@ -103,8 +103,8 @@ export class BridgeWorker implements AsyncDisposable {
 
   async #follow(subscription: Subscription): Promise<void> {
     for await (const message of subscription) {
-      const lost = new AbortController();
-      const lease = keepExtending(message, () => lost.abort());
+      const leaseLost = new AbortController();
+      const lease = keepExtending(message, () => leaseLost.abort());
       // The message now waits for a free slot. Keep extending its lease meanwhile, otherwise another bridge
       // would get it.
       const stopping = this.#stopping.signal;
@@ -116,7 +116,7 @@ export class BridgeWorker implements AsyncDisposable {
         return;
       }
       const id = message.url ? parsePointer(message.url).id : '';
-      const work: Promise<void> = this.#take(message, lost.signal).finally(() => {
+      const work: Promise<void> = this.#take(message, leaseLost.signal).finally(() => {
         lease.stop();
         this.#running.delete(work);
         this.#stuck.delete(id);

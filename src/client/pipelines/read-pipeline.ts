@@ -337,12 +337,13 @@ function readStep(
       'id',
     );
   const text = (key: string) => fields.text(key, `"${key}" of ${id}`);
-  const own = readOwnAgent(fields, id);
-  const agentName = own === undefined ? text('agent') : own.kind === 'person' ? 'person' : own.uses;
+  const ownAgent = readOwnAgent(fields, id);
+  const agentName =
+    ownAgent === undefined ? text('agent') : ownAgent.kind === 'person' ? 'person' : ownAgent.uses;
   if (agentName === undefined)
     fields.error(`the step "${id}" has no "agent"; it needs "agent", "approve" or "uses"`);
-  const agent = own ?? (agentName === undefined ? undefined : agents[agentName]);
-  const prompt = own?.kind === 'person' ? own.question : (text('prompt') ?? '');
+  const agent = ownAgent ?? (agentName === undefined ? undefined : agents[agentName]);
+  const prompt = ownAgent?.kind === 'person' ? ownAgent.question : (text('prompt') ?? '');
   if (prompt.trim() === '' && needsPrompt(agent)) fields.error(`the step "${id}" has no "prompt"`);
   const context = fields.texts('context');
   const when = text('when');
@@ -363,7 +364,7 @@ function readStep(
     output: readOutput(fields, id, agent),
     pulls: readPulls(fields),
     forEach,
-    own,
+    own: ownAgent,
     until,
     budget: readBudget(fields),
     env: fields.variables('env'),

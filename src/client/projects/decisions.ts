@@ -179,7 +179,7 @@ export async function rewrittenSinceCommits(changes: readonly FileChange[], now:
   const read = memoize(digestDecisions);
   const written = new Map<string, { readonly record: RecordDigest; readonly commit: string }>();
   const idsBefore = new Set<string>();
-  const lost = new Map<string, string>();
+  const lostIn = new Map<string, string>();
   for (const { commit, before, after } of changes) {
     const earlier = await Promise.all(before.map(read));
     const later = await read(after);
@@ -194,16 +194,16 @@ export async function rewrittenSinceCommits(changes: readonly FileChange[], now:
       }
     }
     for (const [key, { record }] of written) {
-      if (isUnchanged(record, later)) lost.delete(key);
+      if (isUnchanged(record, later)) lostIn.delete(key);
       else if (earlier.some((each) => isUnchanged(record, each)))
-        lost.set(key, `in commit ${commit.slice(0, 9)}`);
+        lostIn.set(key, `in commit ${commit.slice(0, 9)}`);
     }
   }
   const current = await read(now);
   return [...written].flatMap(([key, { record, commit }]) => {
     if (isUnchanged(record, current)) return [];
     const how = current.some(({ id }) => id === record.id) ? 'was changed' : 'is gone';
-    const what = `${record.id} ${how} ${lost.get(key) ?? 'since the last commit'}`;
+    const what = `${record.id} ${how} ${lostIn.get(key) ?? 'since the last commit'}`;
     return [{ id: record.id, what, original: commit }];
   });
 }
