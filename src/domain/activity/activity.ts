@@ -49,7 +49,7 @@ export class Activities implements Serves<typeof activity> {
     const before = o.after === undefined ? { seq: last + 1, index: 0 } : placeOf(o.after);
     const activities: Activity[] = [];
     const newest = idOf(last + 1, 0);
-    let looked = 0;
+    let entriesRead = 0;
     let high = Math.min(last, before.seq);
     for (let span = PAGE; high >= first && last > 0; span *= 2) {
       const low = Math.max(first, high - span + 1);
@@ -61,7 +61,7 @@ export class Activities implements Serves<typeof activity> {
           if (activities.length === limit) return { activities, next: activities.at(-1)!.id, newest };
           activities.push(item);
         }
-        if (++looked === MAX_ENTRIES_READ) return { activities, next: idOf(entry.seq, 0), newest };
+        if (++entriesRead === MAX_ENTRIES_READ) return { activities, next: idOf(entry.seq, 0), newest };
       }
       high = low - 1;
     }

@@ -116,11 +116,11 @@ export function minutesLeft(until: number, now: number): string {
 export function overlaps(a: string, b: string): boolean {
   const [literalA, literalB] = [a, b].map((pattern) => pattern.split('*', 1)[0]!) as [string, string];
   if (literalA !== a && literalB !== b) return literalA.startsWith(literalB) || literalB.startsWith(literalA);
-  if (literalA === a && literalB === b) return a === b || inside(a, b) || inside(b, a);
+  if (literalA === a && literalB === b) return a === b || isInside(a, b) || isInside(b, a);
   return literalA === a ? matches(b, a) : matches(a, b);
 }
 
-function inside(path: string, folder: string): boolean {
+function isInside(path: string, folder: string): boolean {
   return path.startsWith(folder.endsWith('/') ? folder : `${folder}/`);
 }
 
@@ -129,23 +129,23 @@ function inside(path: string, folder: string): boolean {
  * because a regular expression with several wildcards could need exponential time.
  */
 function matches(pattern: string, path: string): boolean {
-  let reached = new Uint8Array(path.length + 1).fill(1, 0, 1);
+  let reachable = new Uint8Array(path.length + 1).fill(1, 0, 1);
   for (const part of pattern.split(WILDCARD)) {
     const next = new Uint8Array(path.length + 1);
     if (part.startsWith('*'))
-      for (let at = reached.indexOf(1), open = 1; at >= 0 && at <= path.length; at++) {
+      for (let at = reachable.indexOf(1), open = 1; at >= 0 && at <= path.length; at++) {
         if (part === '*' && path.charCodeAt(at - 1) === SLASH) open = 0;
-        open |= reached[at]!;
+        open |= reachable[at]!;
         next[at] = open;
       }
     else
       for (let at = 0; at + part.length <= path.length; at++) {
-        let same = reached[at] === 1 ? 0 : -1;
+        let same = reachable[at] === 1 ? 0 : -1;
         while (same >= 0 && same < part.length)
           same = path.charCodeAt(at + same) === part.charCodeAt(same) ? same + 1 : -1;
         if (same >= 0) next[at + part.length] = 1;
       }
-    reached = next;
+    reachable = next;
   }
-  return reached[path.length] === 1;
+  return reachable[path.length] === 1;
 }

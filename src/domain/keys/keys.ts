@@ -212,9 +212,9 @@ export class Keys {
     const hash = await sha256Hex(secret);
     const id = `key_${toHex(env.randomBytes(8))}`;
     const record: KeyRecord = { hash, id, tenant, ...draft, created: env.now() };
-    const listed: ListedKey = { ...record, revoked: null };
+    const listedKey: ListedKey = { ...record, revoked: null };
     const expiresAt = record.expires ?? undefined;
-    await this.#byTenant.put(listKey(tenant, id), listed, { expiresAt });
+    await this.#byTenant.put(listKey(tenant, id), listedKey, { expiresAt });
     try {
       if (max !== null) {
         if ((await this.#counted(tenant)) > max) throw new RelayError('too_many_keys', { plan, limit: max });
@@ -226,7 +226,7 @@ export class Keys {
       await this.#byTenant.delete(listKey(tenant, id)).catch(() => {});
       throw error;
     }
-    return { ...describeKey(listed, null), key: secret, plan };
+    return { ...describeKey(listedKey, null), key: secret, plan };
   }
 
   #noteActivity(

@@ -147,7 +147,7 @@ export class Pointers {
     const isRetry = async () => repeatable !== undefined && (await this.#records.get(recordKey(id))) !== null;
     // Set when the body has arrived completely. The lifetime starts then, and all options are known: in a JSON
     // envelope, they may come after the data.
-    let settled: SettledPush | undefined;
+    let settledPush: SettledPush | undefined;
     const expiresAt = async () => {
       const options = early ?? (await checked({ ...input, ...input.late?.() }));
       if (options.channel !== null && !(await isRetry())) await channels.admit(caller, { id, ...options });
@@ -155,8 +155,8 @@ export class Pointers {
         this.#keepMs(caller, options),
         handles.take(this.#parts.deps, caller.tenant),
       ]);
-      settled = { options, keepMs, handle, created: env.now() };
-      return settled.created + settled.keepMs;
+      settledPush = { options, keepMs, handle, created: env.now() };
+      return settledPush.created + settledPush.keepMs;
     };
     // A body in memory is stored while its push is counted against the quota, to save time. A stream is
     // read only after the quota allows the push.
@@ -170,8 +170,8 @@ export class Pointers {
         ? { key: blob, ...(await engine.blobs.put(...storing)) }
         : await engine.blobs.stage(...storing);
       const { size, sha256 } = staged;
-      const { options } = settled!;
-      const record = newRecord(caller, settled!, {
+      const { options } = settledPush!;
+      const record = newRecord(caller, settledPush!, {
         blob,
         size,
         sha256,

@@ -209,9 +209,9 @@ export async function countPull(
   const max = record.max_pulls;
   if (max === null) return false;
   const key = checkIdempotencyKey(o.idempotency_key);
-  const held = await heldLook(caller, id);
-  if (o.look && held !== null && (await records.get(held))) {
-    const looks = await records.add(held, 1, { max: PULL_LOOKS, expiresAt: keptUntil(record) });
+  const lookKey = await heldLook(caller, id);
+  if (o.look && lookKey !== null && (await records.get(lookKey))) {
+    const looks = await records.add(lookKey, 1, { max: PULL_LOOKS, expiresAt: keptUntil(record) });
     if (looks !== null && looks > 1) return true;
   }
   const who = JSON.stringify([caller.tenant, caller.keyId, key]);
@@ -222,7 +222,7 @@ export async function countPull(
     // `tried` is 1 if the counter of retries has expired since it was read. Then this pull is not free.
     if (tried !== null && tried > 1) return true;
   }
-  const reserved = !o.look && held !== null && (await records.delete(held));
+  const reserved = !o.look && lookKey !== null && (await records.delete(lookKey));
   if (!reserved && (await records.add(pullsKey(id), 1, { max, expiresAt: keptUntil(record) })) === null)
     throw notFound();
   await check?.().catch(async (error) => {
@@ -232,7 +232,7 @@ export async function countPull(
   // Start the counter of retries only after `check`. Otherwise a pull that was rejected could be repeated for
   // free.
   if (tries !== null) await records.put(tries, 1, { expiresAt });
-  if (o.look && held !== null) await records.put(held, 1, { expiresAt: keptUntil(record) });
+  if (o.look && lookKey !== null) await records.put(lookKey, 1, { expiresAt: keptUntil(record) });
   return false;
 }
 

@@ -51,12 +51,12 @@ export class TaskResults {
     const { task_id, summary, agent } = pushed.metadata;
     const task = await this.#task(caller, task_id);
     if (!may(caller, tasks.done, channelsOf(task))) return false;
-    const settled = settledTask(pushed.metadata);
-    if (!settled || !task || task.channel === null) return true;
+    const outcome = settledTask(pushed.metadata);
+    if (!outcome || !task || task.channel === null) return true;
     const { channel, from, created, size, metadata } = task;
     const record: KeptResult = {
       pointer,
-      status: settled.status,
+      status: outcome.status,
       summary: typeof summary === 'string' ? summary.slice(0, RESULT_SUMMARY_CHARS) : null,
       by: caller.name,
       at: this.#deps.env.now(),
@@ -64,7 +64,7 @@ export class TaskResults {
       ...(typeof agent === 'string' ? { agent: agent.slice(0, AGENT_NAME_CHARS) } : {}),
       task: { channel, from, created, size, metadata },
     };
-    await this.#records.put(resultRecord(settled.id), record, {
+    await this.#records.put(resultRecord(outcome.id), record, {
       expect: 'absent',
       expiresAt: Math.max(pushed.expires, task.expires),
     });

@@ -84,7 +84,7 @@ export const readRun: ThreadVerb<'run'> = async (log, caller, id) => {
     });
   }
   const lease = (await log.deps.engine.records.get(holdKey(head.root)))?.value as JsonObject | undefined;
-  const held = lease && Number(lease.until) > log.deps.env.now();
+  const isHeld = lease && Number(lease.until) > log.deps.env.now();
   const { started, latest, why: _, ...item } = run;
   const graph = [latest.graph, started.graph].find(Array.isArray);
   const ids = Array.isArray(started.steps) ? started.steps.map(String) : [];
@@ -95,7 +95,7 @@ export const readRun: ThreadVerb<'run'> = async (log, caller, id) => {
     of: (started.of ?? null) as PipelineRun['of'],
     steps: graph ? fromJson<PipelineStep[]>(graph) : ids.map((id) => ({ id, agent: null, needs: [] })),
     instances: Array.from(steps.values(), toInstance),
-    held_by: held ? String(lease.holder) : null,
+    held_by: isHeld ? String(lease.holder) : null,
   };
 };
 
