@@ -47,11 +47,11 @@ export class ContextRelaySessionService extends BaseSessionService {
 
   override async createSession(request: CreateSessionRequest): Promise<Session> {
     const { appName, userId, state = {}, sessionId = uuid(systemEnv) } = request;
-    const own = await this.#share(appName, userId, state);
+    const ownState = await this.#share(appName, userId, state);
     const path = (await segments([appName, userId, sessionId])) + META;
     try {
       const metadata = { userId, id: sessionId };
-      await this.#files.put(path, JSON.stringify(own), { ...this.#options, metadata, ifAbsent: true });
+      await this.#files.put(path, JSON.stringify(ownState), { ...this.#options, metadata, ifAbsent: true });
     } catch (error) {
       if (!isRelayError(error, 'file_changed')) throw error;
       throw badRequest(`The session ${sessionId} already exists.`, 'Choose another id, or omit it.');
@@ -61,7 +61,7 @@ export class ContextRelaySessionService extends BaseSessionService {
       id: sessionId,
       appName,
       userId,
-      state: { ...own, ...shared },
+      state: { ...ownState, ...shared },
       events: [],
       lastUpdateTime: systemEnv.now(),
     };

@@ -118,20 +118,20 @@ class MemoryFiles {
   }
 
   async #save(db: InMemoryDB, before: Map<string, Loaded>): Promise<void> {
-    const gone = new Set(before.keys());
+    const removedPaths = new Set(before.keys());
     // Write messages before threads, so that a thread never refers to messages that are missing.
     for (const kind of ['messages', 'resources', 'threads'] as const) {
       for (const row of (db[kind] as Map<string, Row>).values()) {
         const path = await pathOf(kind, row);
         const text = JSON.stringify(row);
         const stored = before.get(path);
-        gone.delete(path);
+        removedPaths.delete(path);
         if (stored?.text === text) continue;
         const condition = stored ? { ifMatch: stored.etag } : { ifAbsent: true };
         await this.#files.put(path, text, { contentType: 'application/json', keep: 0, ...condition });
       }
     }
-    if (gone.size > 0) await this.#files.remove({ paths: [...gone] });
+    if (removedPaths.size > 0) await this.#files.remove({ paths: [...removedPaths] });
   }
 }
 
