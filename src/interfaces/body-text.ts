@@ -28,21 +28,21 @@ export async function bodyText(
 ): Promise<string> {
   let text = '';
   let size = 0;
-  let refused: unknown;
+  let failure: unknown;
   for await (const chunk of body ?? []) {
     size += chunk.byteLength;
     if (size > limit.bytes) throw tooLarge(limit.what, limit.bytes, limit.hint);
-    if (refused) continue;
+    if (failure) continue;
     const piece = decoder.decode(chunk, { stream: true });
     try {
       onText(piece);
       text += piece;
     } catch (error) {
-      refused = error;
+      failure = error;
       text = '';
     }
   }
-  if (refused) throw refused;
+  if (failure) throw failure;
   return text + decoder.decode();
 }
 

@@ -31,13 +31,13 @@ export async function removeEach(
   ids: readonly string[],
   remove: (id: string, index: number) => Promise<unknown>,
 ): Promise<number> {
-  const gone: string[] = [];
+  const removedIds: string[] = [];
   const failures: { id: string; error: string; code: string }[] = [];
   let exit: number = EXIT.ok;
   for (const [i, id] of ids.entries()) {
     try {
       if ((await remove(id, i)) === false) continue;
-      gone.push(id);
+      removedIds.push(id);
       if (!io.json) io.print(`${removed} ${id}`);
     } catch (error) {
       // With a single item, fail like any other command.
@@ -47,6 +47,6 @@ export async function removeEach(
       if (!io.json) io.warn(`${id}: ${error.message}`);
     }
   }
-  io.result({ [removed]: gone, failures }, '');
+  io.result({ [removed]: removedIds, failures }, '');
   return exit;
 }

@@ -21,11 +21,11 @@ export function answerRoutes(app: Hono, deps: HttpDeps): void {
   };
   app.get('/answer/:token', async (c) => {
     const [, question] = await find(c);
-    return question?.status === 'open' ? page(200, form(question)) : ended();
+    return question?.status === 'open' ? page(200, form(question)) : endedPage();
   });
   app.post('/answer/:token', async (c) => {
     const [token, question] = await find(c);
-    if (question?.status !== 'open') return ended();
+    if (question?.status !== 'open') return endedPage();
     if (!(c.req.header('content-type') ?? '').startsWith('application/x-www-form-urlencoded'))
       throw badRequest(
         'The answer is not a form.',
@@ -41,7 +41,7 @@ export function answerRoutes(app: Hono, deps: HttpDeps): void {
         `<h1>Thank you</h1><p>Your answer was recorded: <b>${escapeHtml(answer ?? '')}</b></p>`,
       );
     } catch (error) {
-      if (isRelayError(error, 'conflict')) return ended();
+      if (isRelayError(error, 'conflict')) return endedPage();
       if (isRelayError(error, 'bad_request')) return page(400, form(question, error.message));
       throw error;
     }
@@ -67,7 +67,7 @@ ${wrong === '' ? '' : `<p role="alert">${escapeHtml(wrong)}</p>`}
  * Returns the page for an unknown, used or expired link, the same for all three, so that a used link reveals
  * nothing.
  */
-function ended(): Response {
+function endedPage(): Response {
   return page(410, '<h1>This link no longer works</h1><p>The question was answered or has expired.</p>');
 }
 

@@ -80,10 +80,10 @@ const CLOSE_TIMEOUT_MS = 1_000;
  */
 function answerBeforeClose(wire: StdioServerTransport, { stdin, stdout }: StdioOptions) {
   const open = new Set<RequestId>();
-  let answered = () => {};
+  let onAllAnswered = () => {};
   const settle = (id: RequestId) => {
     open.delete(id);
-    if (open.size === 0) answered();
+    if (open.size === 0) onAllAnswered();
   };
   const send = wire.send.bind(wire);
   const close = wire.close.bind(wire);
@@ -94,7 +94,7 @@ function answerBeforeClose(wire: StdioServerTransport, { stdin, stdout }: StdioO
   wire.close = async () => {
     if (stdin.readableEnded && stdout.writable && open.size > 0) {
       const { promise, resolve } = Promise.withResolvers<void>();
-      answered = resolve;
+      onAllAnswered = resolve;
       const timeout = setTimeout(resolve, CLOSE_TIMEOUT_MS);
       await promise;
       clearTimeout(timeout);

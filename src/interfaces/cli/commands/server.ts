@@ -303,7 +303,7 @@ async function local(io: Io, host: Host): Promise<number> {
   const running = server.running();
   const left = running ? null : server.leftBehind();
   const health = running ? await server.health(running.url) : null;
-  const { usage, store, refused } = await lookAtStore(host);
+  const { usage, store, refused: storeError } = await lookAtStore(host);
   const healthy = running === null || health?.status === 'ok';
   const json = { running: running !== null, healthy, server: running, health, home: host.home, usage, store };
   io.result(json, () => {
@@ -328,9 +328,9 @@ async function local(io: Io, host: Host): Promise<number> {
       ['log', running?.log || null],
       ['home', host.home],
       ...(store ? storeLines(store) : []),
-      ['store', refused?.message ?? null],
-      ['', refused?.hint ?? null],
-      ['stored', refused ? null : stored],
+      ['store', storeError?.message ?? null],
+      ['', storeError?.hint ?? null],
+      ['stored', storeError ? null : stored],
     ]);
   });
   return healthy ? 0 : 1;

@@ -373,7 +373,7 @@ export function tokenRows(stats: Stats | SumStats, style: Style): string {
   const rows = (some: readonly Figure[]) =>
     some.map(([name, n]) => `  ${style.dim(name.padEnd(label))}${count(n).padStart(width)}`);
   const by = stats.tokenizer === '' ? 'nothing to count yet' : `counted with ${stats.tokenizer}`;
-  const counted = `${by}${stats.estimated ? ', some of it estimated' : ''}`;
+  const countedWith = `${by}${stats.estimated ? ', some of it estimated' : ''}`;
   const ledger = prompts
     ? [
         '',
@@ -386,7 +386,7 @@ export function tokenRows(stats: Stats | SumStats, style: Style): string {
   return [
     ...rows(figures),
     '',
-    `  ${style.dim([counted, compared].filter(Boolean).join('; '))}`,
+    `  ${style.dim([countedWith, compared].filter(Boolean).join('; '))}`,
     ...ledger,
   ].join('\n');
 }
