@@ -25,11 +25,11 @@ export function AgentList({ agents, short = false }: { agents: readonly Agent[];
         <Command line="relay bridge start --exec 'claude -p'" about="Start one:" />
       </Empty>
     );
-  const listed = short ? agents.slice(0, SHORT_ROWS) : agents;
+  const visibleAgents = short ? agents.slice(0, SHORT_ROWS) : agents;
   return (
     <>
       <ul class="rows" aria-label="Agents">
-        {listed.map((agent) => (
+        {visibleAgents.map((agent) => (
           <li key={`${agent.kind} ${agent.name} ${agent.bridge?.instance ?? ''}`}>
             <div class="agent">
               <p>
@@ -102,9 +102,9 @@ export function AgentList({ agents, short = false }: { agents: readonly Agent[];
           </li>
         ))}
       </ul>
-      {listed.length < agents.length && (
+      {visibleAgents.length < agents.length && (
         <p class="small">
-          <a href={to('agents')}>{agents.length - listed.length} more</a>
+          <a href={to('agents')}>{agents.length - visibleAgents.length} more</a>
         </p>
       )}
     </>

@@ -82,7 +82,7 @@ function AgentTabs() {
 
 function FilteredAgents({ agents }: { agents: readonly Agent[] }) {
   const [state, kind] = readParams('state', 'kind');
-  const listed = agents.filter(
+  const matching = agents.filter(
     (agent) => (state === '' || agent.state === state) && (kind === '' || agent.kind === kind),
   );
   return (
@@ -93,11 +93,11 @@ function FilteredAgents({ agents }: { agents: readonly Agent[] }) {
           <ValueFilter label="Kind" param="kind" values={agents.map((agent) => agent.kind)} />
         </div>
       )}
-      {listed.length === 0 && agents.length > 0 ? (
+      {matching.length === 0 && agents.length > 0 ? (
         <Empty title="No agent matches these filters." />
       ) : (
         <section class="panel">
-          <AgentList agents={listed} />
+          <AgentList agents={matching} />
         </section>
       )}
     </>
@@ -135,7 +135,7 @@ function Conversations({ list }: { list: readonly Conversation[] }) {
         <Command line='relay send --queue reviewer "Please review the last commit"' about="Write to one:" />
       </Empty>
     );
-  const listed = list.filter(
+  const matching = list.filter(
     ({ agents, last_at }) => (agent === '' || agents.includes(agent)) && isWithin(time, last_at),
   );
   return (
@@ -148,7 +148,7 @@ function Conversations({ list }: { list: readonly Conversation[] }) {
         label="Conversations, newest first"
         what="conversation"
         columns={CONVERSATION_COLUMNS}
-        rows={listed}
+        rows={matching}
         keyOf={({ id }) => id}
       />
     </>

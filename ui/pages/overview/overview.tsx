@@ -57,7 +57,7 @@ function Figures() {
   const { value: sums } = totals;
   const ledger = sums?.prompts;
   const bridges = agents.value?.agents.filter(({ kind }) => kind !== 'follower') ?? [];
-  const lost = bridges.filter(({ state }) => state === 'stuck' || state === 'silent').length;
+  const lostCount = bridges.filter(({ state }) => state === 'stuck' || state === 'silent').length;
   return (
     <div class="figures">
       <Figure
@@ -74,7 +74,7 @@ function Figures() {
       <Figure
         name="Live agents"
         value={agents.value ? count(bridges.filter(({ alive }) => alive).length) : '…'}
-        foot={lost > 0 ? `${lost} stuck or silent` : `of ${bridges.length} known`}
+        foot={lostCount > 0 ? `${lostCount} stuck or silent` : `of ${bridges.length} known`}
         href={to('agents')}
       />
       {/* The relay counts pushes only if it requires API keys. */}
