@@ -192,7 +192,7 @@ class AcpProcess {
    */
   async #waitFor<T>(answer: Promise<T>, withinMs?: number): Promise<T> {
     let timer: ReturnType<typeof setTimeout> | undefined;
-    const gone = this.ended.then((why) => {
+    const endOfAgent = this.ended.then((why) => {
       throw new RelayError('agent_gone', { what: why });
     });
     const late = new Promise<never>((_, reject) => {
@@ -201,7 +201,7 @@ class AcpProcess {
       timer = setTimeout(() => reject(new RelayError('agent_gone', { what })), withinMs);
     });
     try {
-      return await Promise.race([answer, gone, late]);
+      return await Promise.race([answer, endOfAgent, late]);
     } catch (error) {
       // When the process ends, a broken pipe is often noticed before the end. So wait a moment for the end,
       // because it gives a better error.
@@ -211,9 +211,9 @@ class AcpProcess {
       throw error;
     } finally {
       clearTimeout(timer);
-      // `gone` rejects when the process ends, even long after the answer. Handle this, otherwise the runtime
-      // reports it as unhandled.
-      gone.catch(() => {});
+      // `endOfAgent` rejects when the process ends, even long after the answer. Handle this, otherwise the
+      // runtime reports it as unhandled.
+      endOfAgent.catch(() => {});
     }
   }
 

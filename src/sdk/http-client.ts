@@ -136,8 +136,8 @@ export class HttpClient {
     if (signal?.aborted) throw abortError(call.doing, signal);
     const limit = timeLimit(deadline, signal);
     let broken: RelayError | null = null;
-    let answered = false;
-    const upload = { stop: limit.stop, start: () => answered || limit.start() };
+    let hasAnswered = false;
+    const upload = { stop: limit.stop, start: () => hasAnswered || limit.start() };
     const query = call.query?.size ? `?${call.query}` : '';
     const headers = {
       ...call.headers,
@@ -157,7 +157,7 @@ export class HttpClient {
           broken = reason;
         }),
       });
-      answered = true;
+      hasAnswered = true;
       limit.stop();
       this.answered = true;
       if (Number(response.headers.get('content-length')) > LARGE_BODY_BYTES) deadline.onlyProgress();

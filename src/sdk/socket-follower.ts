@@ -53,7 +53,7 @@ export async function* followSocket(
   // numbers show which messages already arrived.
   const lastSeqs = new Map<string, number>();
   let wait = FIRST_WAIT_MS;
-  let lost = false;
+  let isLost = false;
   while (!signal?.aborted) {
     const begun = Date.now();
     let failure: Error;
@@ -64,8 +64,8 @@ export async function* followSocket(
       });
       connected = true;
       if (wildcards) after ??= Date.now() - RESUME_MS;
-      if (lost) options.onConnection?.(null);
-      lost = false;
+      if (isLost) options.onConnection?.(null);
+      isLost = false;
       try {
         for await (const message of parseMessages(connection)) {
           if (subscribeOptions.group === undefined) {
@@ -88,8 +88,8 @@ export async function* followSocket(
       failure = error as Error;
     }
     if (!canReconnect(failure) || failure.details.final) throw failure;
-    if (!lost) options.onConnection?.(failure);
-    lost = true;
+    if (!isLost) options.onConnection?.(failure);
+    isLost = true;
     if (Date.now() - begun > STABLE_MS) wait = FIRST_WAIT_MS;
     await pause(wait * (0.5 + Math.random()), signal);
     wait = Math.min(wait * 2, LONGEST_WAIT_MS);

@@ -73,7 +73,7 @@ export async function wholeText(body: PartBody, what: string): Promise<{ text: s
  */
 const DECODE_BYTES = 64 * 1024;
 
-async function* decodedChunks(body: PartBody, what: string, counted = { bytes: 0 }): AsyncGenerator<string> {
+async function* decodedChunks(body: PartBody, what: string, tally = { bytes: 0 }): AsyncGenerator<string> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
   const decode = (chunk?: Uint8Array) => {
     try {
@@ -83,7 +83,7 @@ async function* decodedChunks(body: PartBody, what: string, counted = { bytes: 0
     }
   };
   for await (const chunk of body instanceof Uint8Array ? slices(body) : body) {
-    counted.bytes += chunk.length;
+    tally.bytes += chunk.length;
     yield decode(chunk);
   }
   yield decode();
