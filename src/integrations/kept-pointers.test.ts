@@ -74,8 +74,8 @@ test('a result that is shown again hours later in the same process is also renew
 test('a text is stored even if its pointers cannot be renewed', async () => {
   const warned = mock.method(console, 'warn', () => {});
   const renewing = mock.method(scene.relay, 'renew', () => Promise.reject(new Error('no route')));
-  const kept = new KeptPointers(scene.relay, DAY);
-  const log = new EntryLog<string>(scene.relay.files.space('kept'), 'old/', { ttl: DAY, pointers: kept });
+  const pointers = new KeptPointers(scene.relay, DAY);
+  const log = new EntryLog<string>(scene.relay.files.space('kept'), 'old/', { ttl: DAY, pointers });
   const url = await scene.relay.push('one');
   for (const n of [1, 2]) await log.append([`${n} ${url}`]);
   assert.deepEqual(await log.read(), [`1 ${url}`, `2 ${url}`]);

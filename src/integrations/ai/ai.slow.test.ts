@@ -28,7 +28,7 @@ type Move = { tool: string; input: object } | string;
  * Returns a fake model that makes the moves in order. A move gets the last tool result and returns the answer
  * of the model.
  */
-function playing(moves: ((shown: string) => Move)[]): MockModel {
+function playing(moves: ((prompt: string) => Move)[]): MockModel {
   let turn = 0;
   return new MockModel({
     doGenerate: async (call) => {
@@ -74,7 +74,7 @@ test('a model pushes a text, and another model that gets the URL pulls it', asyn
   const written = await generateText({
     model: playing([
       () => ({ tool: 'push_context', input: { data: 'the findings' } }),
-      (shown) => `See ${shown}`,
+      (prompt) => `See ${prompt}`,
     ]),
     tools,
     stopWhen,
@@ -82,7 +82,7 @@ test('a model pushes a text, and another model that gets the URL pulls it', asyn
   });
   const url = pointerIn(written.text);
   const read = await generateText({
-    model: playing([() => ({ tool: 'pull_context', input: { url } }), (shown) => `It says: ${shown}`]),
+    model: playing([() => ({ tool: 'pull_context', input: { url } }), (prompt) => `It says: ${prompt}`]),
     tools,
     stopWhen,
     prompt: `read ${url}`,

@@ -15,7 +15,7 @@ before(async () => {
 });
 after(() => scene[Symbol.asyncDispose]());
 
-function calling(name: string, args: (shown: string) => object) {
+function calling(name: string, args: (result: string) => object) {
   return (messages: BaseMessage[]) =>
     new AIMessage({
       content: '',
@@ -55,7 +55,7 @@ test('another agent, and a person with the SDK, can read the files that an agent
   const reader = createDeepAgent({
     model: fakeModel()
       .respond(calling('ls', () => ({ path: '/plans' })))
-      .respond(calling('read_file', (shown) => ({ file_path: /\/plans\/\S+\.md/.exec(shown)![0] })))
+      .respond(calling('read_file', (result) => ({ file_path: /\/plans\/\S+\.md/.exec(result)![0] })))
       .respond(saying),
     backend: new ContextRelayBackend(embedded(scene.server)),
   });

@@ -33,7 +33,7 @@ before(async () => {
 });
 after(() => scene[Symbol.asyncDispose]());
 
-type Step = (shown: string) => Part;
+type Step = (prompt: string) => Part;
 
 /** A fake model. Each step of its script computes an answer from the last part of the prompt. */
 class ScriptedModel extends BaseLlm {
@@ -48,8 +48,8 @@ class ScriptedModel extends BaseLlm {
   override async *generateContentAsync({ contents }: LlmRequest) {
     this.seen.push(JSON.stringify(contents));
     const { functionResponse, text = '' } = contents.at(-1)!.parts!.at(-1)!;
-    const shown = functionResponse ? String(functionResponse.response!.result) : text;
-    yield { content: { role: 'model', parts: [this.#script[this.seen.length - 1]!(shown)] } };
+    const prompt = functionResponse ? String(functionResponse.response!.result) : text;
+    yield { content: { role: 'model', parts: [this.#script[this.seen.length - 1]!(prompt)] } };
   }
 
   override connect(): never {

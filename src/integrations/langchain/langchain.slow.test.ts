@@ -39,7 +39,7 @@ const readLog = tool(async () => LARGE_LOG, {
  * Returns a turn in which the model calls a tool. The arguments are computed from the text that the model saw
  * last.
  */
-function calling(name: string, args: (shown: string) => object) {
+function calling(name: string, args: (result: string) => object) {
   return (messages: BaseMessage[]) =>
     new AIMessage({
       content: '',
@@ -81,14 +81,16 @@ test('an agent pushes a text, and another agent that gets the URL pulls it', asy
 test('a tool result of a megabyte becomes a pointer, and the model reads one line of it', async () => {
   const model = fakeModel()
     .respond(calling('read_log', () => ({})))
-    .respond(calling('pull_context', (shown) => ({ url: pointerIn(shown), part: 'grep=payment .* refused' })))
+    .respond(
+      calling('pull_context', (result) => ({ url: pointerIn(result), part: 'grep=payment .* refused' })),
+    )
     .respond(new AIMessage('The card has expired.'));
   const agent = createAgent({ model, tools: [readLog], middleware: [largeResultMiddleware(scene.relay)] });
   const { messages } = await agent.invoke({ messages: [new HumanMessage('why was payment 4711 refused?')] });
   const [, , instead, , read] = messages.map(({ text }) => text);
   assertReadInPart(instead!, read!);
-  const asked = JSON.stringify(model.calls.map((call) => call.messages));
-  assert.ok(asked.length < 20_000, `the model was sent ${asked.length} characters`);
+  const sentMessages = JSON.stringify(model.calls.map((call) => call.messages));
+  assert.ok(sentMessages.length < 20_000, `the model was sent ${sentMessages.length} characters`);
   assert.equal(await scene.relay.pull(pointerIn(instead!)), LARGE_LOG, 'the whole of it is at the relay');
 });
 
@@ -181,8 +183,8 @@ test('the callback handler pushes the output of a run to a channel once', async 
   assert.deepEqual(outputs, ['HELLO ADA', 'last words']);
 });
 
-function pointerArgument(shown: string): object {
-  return { url: pointerIn(shown) };
+function pointerArgument(result: string): object {
+  return { url: pointerIn(result) };
 }
 
 test('the byte store returns the stored values for any key, and lists keys by prefix', async () => {
@@ -196,8 +198,8 @@ test('the byte store returns the stored values for any key, and lists keys by pr
     [`${long}1`, bytes('long')],
     [`${long}2`, bytes('longer')],
   ]);
-  const got = await store.mget(['doc/2', 'absent', 'other ü', `${long}2`]);
-  assert.deepEqual(got, [new Uint8Array([0, 255]), undefined, bytes(''), bytes('longer')]);
+  const values = await store.mget(['doc/2', 'absent', 'other ü', `${long}2`]);
+  assert.deepEqual(values, [new Uint8Array([0, 255]), undefined, bytes(''), bytes('longer')]);
   assert.deepEqual((await Array.fromAsync(store.yieldKeys('doc/'))).sort(), ['doc/1', 'doc/2']);
   await store.mdelete(['doc/1', 'absent']);
   assert.deepEqual(await store.mget(['doc/1']), [undefined]);

@@ -46,8 +46,8 @@ test('a graph that waits for a person continues in another process with another 
       }))
       .addEdge('__start__', 'ask')
       .compile({ checkpointer: new ContextRelaySaver(relay) });
-  const asked = await graph(scene.relay).invoke({ question: 'Shall we?' }, inThread('person'));
-  const { __interrupt__: waiting } = asked as unknown as { __interrupt__: { value: string }[] };
+  const paused = await graph(scene.relay).invoke({ question: 'Shall we?' }, inThread('person'));
+  const { __interrupt__: waiting } = paused as unknown as { __interrupt__: { value: string }[] };
   assert.deepEqual(
     waiting.map(({ value }) => value),
     ['a person, please'],
@@ -238,8 +238,11 @@ test('a channel stored as changes is not restored if one of its ancestors is mis
   const { files } = await space.list({ prefix: 'long/c/' });
   assert.deepEqual((await graph.getState(inThread('long'))).values.log, ['input', 'step 0']);
   await space.remove({ paths: [files[1]!.path] });
-  const told = { code: 'not_found', message: /The value of the channel "log" cannot be computed without it/ };
-  await assert.rejects(graph.getState(inThread('long')), told);
+  const expectedError = {
+    code: 'not_found',
+    message: /The value of the channel "log" cannot be computed without it/,
+  };
+  await assert.rejects(graph.getState(inThread('long')), expectedError);
 });
 
 test('checkpoints of version 0.2.0 can be read and continued', async () => {

@@ -29,7 +29,7 @@ type Call = Parameters<MastraLanguageModelV2Mock['doStream']>[0];
  * Returns a model that makes the moves in order. A move gets the last tool result and returns the answer of
  * the model.
  */
-function playing(moves: ((shown: string) => Move)[]): { model: object; calls: Call[] } {
+function playing(moves: ((prompt: string) => Move)[]): { model: object; calls: Call[] } {
   const calls: Call[] = [];
   const usage = { inputTokens: 1, outputTokens: 1, totalTokens: 2 };
   const answer = (call: Call) => {
@@ -99,17 +99,23 @@ function agent(model: object, more: object = {}): Agent {
 test('an agent pushes a text, and another agent that gets the URL pulls it', async () => {
   const writing = playing([
     () => ({ tool: 'push_context', input: { data: 'the findings' } }),
-    (shown) => `See ${shown}`,
+    (prompt) => `See ${prompt}`,
   ]);
   const url = pointerIn((await agent(writing.model).generate('write it down')).text);
-  const reading = playing([() => ({ tool: 'pull_context', input: { url } }), (shown) => `It says: ${shown}`]);
+  const reading = playing([
+    () => ({ tool: 'pull_context', input: { url } }),
+    (prompt) => `It says: ${prompt}`,
+  ]);
   assert.equal((await agent(reading.model).generate(`read ${url}`)).text, 'It says: the findings');
 });
 
 test('a tool result of a megabyte reaches the model as a pointer, and the model reads one line of it', async () => {
   const { model, calls } = playing([
     () => ({ tool: 'read_log', input: {} }),
-    (shown) => ({ tool: 'pull_context', input: { url: pointerIn(shown), part: 'grep=payment .* refused' } }),
+    (prompt) => ({
+      tool: 'pull_context',
+      input: { url: pointerIn(prompt), part: 'grep=payment .* refused' },
+    }),
     () => 'The card has expired.',
   ]);
   const readLog = createTool({
@@ -130,8 +136,8 @@ test('a tool result of a megabyte reaches the model as a pointer, and the model 
 test('a conversation continues with another client, and the framework finds its messages', async () => {
   const first = new ContextRelayStorage(scene.relay);
   const options = { memory: { thread: 'talk 1', resource: 'ada' } };
-  const talk = (storage: ContextRelayStorage, words: string) => {
-    const { model, calls } = playing([() => words]);
+  const talk = (storage: ContextRelayStorage, reply: string) => {
+    const { model, calls } = playing([() => reply]);
     return {
       calls,
       speaker: agent(model, { tools: {}, memory: new MockMemory({ storage: storage as never }) }),
@@ -141,8 +147,8 @@ test('a conversation continues with another client, and the framework finds its 
   const second = new ContextRelayStorage(embedded(scene.server));
   const { calls, speaker } = talk(second, 'Ada.');
   await speaker.generate('Who am I?', options);
-  const asked = JSON.stringify(calls[0]!.prompt);
-  assert.ok(asked.includes('I am Ada.') && asked.includes('Hello Ada.'), asked);
+  const sentPrompt = JSON.stringify(calls[0]!.prompt);
+  assert.ok(sentPrompt.includes('I am Ada.') && sentPrompt.includes('Hello Ada.'), sentPrompt);
   const memory = (await second.getStore('memory'))!;
   const { messages, total } = await memory.listMessages({ threadId: 'talk 1', perPage: 2, page: 0 });
   assert.equal(total, 4);

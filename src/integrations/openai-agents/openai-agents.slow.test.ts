@@ -39,12 +39,12 @@ function shownIn(call: RecordedModelCall): string[] {
   });
 }
 
-const calling = (name: string, args: (shown: string) => Record<string, unknown>) =>
+const calling = (name: string, args: (result: string) => Record<string, unknown>) =>
   modelResponder((call) => [
     functionCall(name, args(shownIn(call).at(-1) ?? ''), { callId: `call-${call.index}` }),
   ]);
-const saying = (words: (shown: string) => string) =>
-  modelResponder((call) => [assistantMessage(words(shownIn(call).at(-1) ?? ''))]);
+const saying = (reply: (result: string) => string) =>
+  modelResponder((call) => [assistantMessage(reply(shownIn(call).at(-1) ?? ''))]);
 
 test('an agent pushes a text, and another agent that gets the URL pulls it', async () => {
   const tools = contextRelayTools(scene.relay);
@@ -53,7 +53,7 @@ test('an agent pushes a text, and another agent that gets the URL pulls it', asy
     tools,
     model: new ScriptedModel([
       calling('push_context', () => ({ data: 'the findings' })),
-      saying((shown) => `See ${shown}`),
+      saying((result) => `See ${result}`),
     ]),
   });
   const written = await runner().run(writer, 'write it down');
@@ -63,7 +63,7 @@ test('an agent pushes a text, and another agent that gets the URL pulls it', asy
     tools,
     model: new ScriptedModel([
       calling('pull_context', () => ({ url })),
-      saying((shown) => `It says: ${shown}`),
+      saying((result) => `It says: ${result}`),
     ]),
   });
   assert.equal((await runner().run(reader, `read ${url}`)).finalOutput, 'It says: the findings');
@@ -72,7 +72,7 @@ test('an agent pushes a text, and another agent that gets the URL pulls it', asy
 test('a tool result of a megabyte reaches the model as a pointer, and the model reads one line of it', async () => {
   const model = new ScriptedModel([
     calling('read_log', () => ({})),
-    calling('pull_context', (shown) => ({ url: pointerIn(shown), part: 'grep=payment .* refused' })),
+    calling('pull_context', (result) => ({ url: pointerIn(result), part: 'grep=payment .* refused' })),
     saying(() => 'The card has expired.'),
   ]);
   const readLog = tool({
@@ -95,8 +95,8 @@ test('a tool result of a megabyte reaches the model as a pointer, and the model 
 
 test('a conversation continues in another process with the same session', async () => {
   const sessionId = 'customer 7/ä';
-  const turn = (words: string) =>
-    new Agent({ name: 'clerk', model: new ScriptedModel([saying(() => words)]) });
+  const turn = (reply: string) =>
+    new Agent({ name: 'clerk', model: new ScriptedModel([saying(() => reply)]) });
   await runner().run(turn('Hello Ada.'), 'I am Ada.', {
     session: new ContextRelaySession(scene.relay, { sessionId }),
   });
