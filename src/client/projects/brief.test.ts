@@ -79,7 +79,7 @@ test('a brief never exceeds its budget, and keeps the most important parts', asy
   ];
   for (const text of texts) {
     for (const max of [LEAST_TOKENS, 173, 500, 1000]) {
-      for (const count of [undefined, async (words: string) => countTokens(words)]) {
+      for (const count of [undefined, async (text: string) => countTokens(text)]) {
         const brief = await boundedBrief(draft(150, text), max, NOW, count);
         assert.ok(countTokens(brief.text).tokens <= max);
         assert.ok(brief.omitted > 0);

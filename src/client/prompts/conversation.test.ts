@@ -15,8 +15,8 @@ async function converse(turns: readonly (readonly [question: string, answer: str
   const server = await startFakeModel(() => turns[server.asked.length - 1]![1]);
   const model = openModel({ model: 'm1' }, server.env, []);
   const thread_id = await open.thread();
-  const ask = async (words: string) =>
-    open.prompts.ask(await open.prompts.bundle({ thread_id, words }), model);
+  const ask = async (question: string) =>
+    open.prompts.ask(await open.prompts.bundle({ thread_id, words: question }), model);
   const api = open.threads.as('ada');
   const add = (list: string, value: object) =>
     api.patch(thread_id, { ops: [{ op: 'add', path: `/${list}/-`, value: { id: list, ...value } }] });
@@ -85,7 +85,9 @@ describe('a conversation', () => {
     assert.deepEqual(requests[2]!.body.system, requests[0]!.body.system);
     assert.deepEqual(requests[2]!.body.tools, requests[0]!.body.tools);
     const keys = await Promise.all(
-      ['Is it noon?', 'Why?'].map(async (words) => (await prompts.bundle({ thread_id, words })).cacheKey),
+      ['Is it noon?', 'Why?'].map(
+        async (question) => (await prompts.bundle({ thread_id, words: question })).cacheKey,
+      ),
     );
     assert.ok(keys[0]);
     assert.equal(keys[1], keys[0]);

@@ -14,8 +14,8 @@ async function ask(reply: string, o: { cache?: boolean } = {}) {
   const server = await startFakeModel(() => reply);
   const model = openModel({ model: 'm1' }, server.env, []);
   const thread_id = await open.thread();
-  const again = async (id = thread_id, words = 'how are things?') =>
-    open.prompts.ask(await open.prompts.bundle({ thread_id: id, words }), model, o);
+  const again = async (id = thread_id, question = 'how are things?') =>
+    open.prompts.ask(await open.prompts.bundle({ thread_id: id, words: question }), model, o);
   return { ...open, server, thread_id, again, outcome: await again() };
 }
 
@@ -181,6 +181,6 @@ test('empty and too long prompts are rejected', async () => {
   const { prompts, thread } = openPrompts();
   const thread_id = await thread();
   await assert.rejects(prompts.bundle({ thread_id, words: ' \n ' }), (e) => isRelayError(e, 'bad_request'));
-  const words = 'ö'.repeat(40_000);
-  await assert.rejects(prompts.bundle({ thread_id, words }), (e) => isRelayError(e, 'too_large'));
+  const longPrompt = 'ö'.repeat(40_000);
+  await assert.rejects(prompts.bundle({ thread_id, words: longPrompt }), (e) => isRelayError(e, 'too_large'));
 });

@@ -8,7 +8,7 @@ import { PULL_CALL_TOKENS, PULL_ROUNDS, PULL_TOKENS } from '../../base/limits.ts
 import { openModel } from '../../runners/provider/provider.ts';
 import { TOOLS } from './thread-tools.ts';
 
-const call = (name: string, given: object | string): Reply => ({ calls: [{ name, arguments: given }] });
+const call = (name: string, args: object | string): Reply => ({ calls: [{ name, arguments: args }] });
 
 /** A question whose answer is in the artifact `run.log`. */
 const KETTLE = { words: 'Was the kettle filled?' };
@@ -100,7 +100,7 @@ describe('a model that calls tools while it answers', () => {
       bundle,
     } = await ask([search, search, 'Done.'], { words: 'Was the kettle filled?' });
     await using _ = server;
-    const lines = [bundle.user, ...all[2]!.results].flatMap((shown) => shown.match(/\[line \d+\]/g)!);
+    const lines = [bundle.user, ...all[2]!.results].flatMap((excerpt) => excerpt.match(/\[line \d+\]/g)!);
     assert.ok(lines.length > 6);
     assert.equal(new Set(lines).size, lines.length);
   });
@@ -205,8 +205,8 @@ describe('a model that calls tools while it answers', () => {
     ];
     const server = await startFakeModel(() => replies[server.asked.length - 1]!);
     await using _ = server;
-    const words = 'What is the retention of billing?';
-    const bundle = await open.prompts.bundle({ thread_id, words, reader: 'tools' });
+    const question = 'What is the retention of billing?';
+    const bundle = await open.prompts.bundle({ thread_id, words: question, reader: 'tools' });
     assert.match(bundle.user, /\/facts:\nbilling retention: 200 days\nbilling retention: 7 days \(older\)\n/);
     assert.match(bundle.user, /Not shown: \d+ facts\. Use search, or pull a list\./);
     await open.prompts.ask(bundle, openModel({ model: 'm1' }, server.env, []));

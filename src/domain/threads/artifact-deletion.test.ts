@@ -8,7 +8,8 @@ const SECRET = 'password: correct horse battery staple\n';
 async function leaked() {
   const relay = openThreads();
   const { thread_id } = await relay.api.create();
-  const put = (words: string, name: string) => relay.api.putArtifact(thread_id, { body: text(words), name });
+  const put = (content: string, name: string) =>
+    relay.api.putArtifact(thread_id, { body: text(content), name });
   const harmless = await put('nothing to hide\n', 'notes.txt');
   const secret = await put(SECRET, 'config.txt');
   return { ...relay, thread_id, harmless, secret };

@@ -131,7 +131,7 @@ describe('a thread rendered for a model', () => {
     const { artifacts, messages, stable } = await api.render(thread_id, o);
     const user = messages[1]!.content;
     assert.deepEqual(
-      artifacts.map((shown) => shown.ref),
+      artifacts.map((artifact) => artifact.ref),
       [ref],
     );
     assert.ok(user.slice(0, stable).includes('A dull line.') && !user.slice(0, stable).includes('treasure'));
@@ -183,8 +183,10 @@ describe('a thread rendered for a model', () => {
     await refused({ refs: ['0'.repeat(26)] }, 'not_found');
     const refs = Array.from({ length: 11 }, (_, i) => String(i).padStart(26, '0'));
     await assert.rejects(api.render(thread_id, { refs }), /shows at most 10 artifacts, but 11 are pinned/);
-    const words = 'ö'.repeat(40_000);
-    await assert.rejects(api.render(thread_id, { words }), (error) => isRelayError(error, 'too_large'));
+    const longPrompt = 'ö'.repeat(40_000);
+    await assert.rejects(api.render(thread_id, { words: longPrompt }), (error) =>
+      isRelayError(error, 'too_large'),
+    );
   });
 
   it('is counted in the ledger against pasting what it shows, unless it is dry', async () => {

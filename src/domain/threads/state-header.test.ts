@@ -118,8 +118,8 @@ describe('the JSON header of a state', () => {
     });
     const header = await api.header(thread_id);
     const { top_facts, top_constraints, open_questions, next_steps, omitted, truncated } = header;
-    const shown = [top_facts, top_constraints, open_questions, next_steps].map((list) => list.length);
-    assert.deepEqual(shown, [8, 5, 4, 3]);
+    const lengths = [top_facts, top_constraints, open_questions, next_steps].map((list) => list.length);
+    assert.deepEqual(lengths, [8, 5, 4, 3]);
     assert.equal(top_facts[7]!.value, 'Checkout latency at p99 is 2.7 s in region 7.');
     assert.deepEqual(omitted, { decisions: 5 });
     assert.equal(truncated, undefined);

@@ -153,7 +153,7 @@ describe('the text view of a state', () => {
   it('shows all 25 items of a state with 25 items', async () => {
     const { text, omitted } = await view(stateWith25Items());
     assert.deepEqual(omitted, {});
-    for (const words of textsOf(stateWith25Items())) assert.ok(text.includes(words), words);
+    for (const itemText of textsOf(stateWith25Items())) assert.ok(text.includes(itemText), itemText);
   });
 
   it('loses no constraint, question, decision or step when 300 facts are added', async () => {
@@ -164,7 +164,8 @@ describe('the text view of a state', () => {
       after.text.length <= before.text.length + 1000,
       `${before.text.length} to ${after.text.length}`,
     );
-    for (const words of textsOf({ ...state, facts: [] })) assert.ok(after.text.includes(words), words);
+    for (const itemText of textsOf({ ...state, facts: [] }))
+      assert.ok(after.text.includes(itemText), itemText);
     assert.deepEqual(Object.keys(after.omitted), ['facts']);
   });
 
@@ -270,7 +271,7 @@ describe('the text view of a state', () => {
     assert.match(two.text.slice(two.stable), /^setting_250: /m);
     for (const { text, omitted, shown, items } of [one, two]) {
       assert.ok(text.length <= before.text.length + 1000, `${before.text.length} to ${text.length}`);
-      for (const words of textsOf({ ...state, facts: [] })) assert.ok(text.includes(words), words);
+      for (const itemText of textsOf({ ...state, facts: [] })) assert.ok(text.includes(itemText), itemText);
       assert.deepEqual([items, items - shown], [325, omitted.facts]);
     }
   });

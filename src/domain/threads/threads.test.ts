@@ -208,8 +208,8 @@ describe('a thread', () => {
     let read = 0;
     const { logs } = engine;
     const readPage = logs.read.bind(logs);
-    logs.read = async (...asked) => {
-      const page = await readPage(...asked);
+    logs.read = async (...args) => {
+      const page = await readPage(...args);
       read += page.entries.length;
       return page;
     };

@@ -54,8 +54,8 @@ test('every command has a summary, an example and fits its help into a terminal'
     const { code, out } = await call(...name.split(' '), '--help');
     assert.equal(code, 0, name);
     assert.match(out, /Examples\n {2}\S/, name);
-    const words = out.slice(0, out.indexOf('Examples\n'));
-    const prose = words.split('\n').filter((line) => !line.startsWith('Usage'));
+    const usage = out.slice(0, out.indexOf('Examples\n'));
+    const prose = usage.split('\n').filter((line) => !line.startsWith('Usage'));
     for (const line of prose) assert.ok(line.length <= 80, `${name}: ${line}`);
   }
 });

@@ -50,7 +50,7 @@ for (const [provider, env] of PROVIDER_ENVIRONMENTS) {
     const [, again] = server.asked;
     assert.deepEqual(again?.tools, ['pull', 'search']);
     const sent = JSON.stringify(again?.body);
-    for (const kept of ['look.', 'the “key”', 'two']) assert.ok(sent.includes(kept), sent);
+    for (const part of ['look.', 'the “key”', 'two']) assert.ok(sent.includes(part), sent);
     if (provider === 'gemini') assert.match(sent, /"thoughtSignature":"c2lnbmVk"/);
     await model.answer(PROMPT, {}, { ...use, rounds, last: true });
     const { tools = [], tool_choice, toolConfig } = server.asked[2]!.body;

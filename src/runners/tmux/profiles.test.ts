@@ -86,8 +86,8 @@ test('Codex works, waits for input, or asks', () => {
     ...['  Reason: it is asked for', '', '  $ touch made', '', '› 1. Yes, proceed (y)', '  2. No (esc)', ''],
     '  Press enter to confirm or esc to cancel',
   ];
-  const asked = 'Would you like to run the following command? · Reason: it is asked for · $ touch made';
-  assert.equal(askedOf('codex', screen(...dialog)), asked);
+  const question = 'Would you like to run the following command? · Reason: it is asked for · $ touch made';
+  assert.equal(askedOf('codex', screen(...dialog)), question);
   const trust = [
     '  Trust this folder? It can run code.',
     '',

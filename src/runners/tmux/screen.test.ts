@@ -19,8 +19,8 @@ test('a text is found on the screen however the program wraps and frames it', ()
 test('an agent that repeats the last line of the text keeps its earlier output', () => {
   const last = '(relay task 0b54a5c3-6a8f-4a63-9d5f-0e6a1c9f8a11)';
   const text = `Do it, and say what came of it.\n${last}`;
-  for (const said of [`answer\n${last}`, `${last}\nanswer`, `part one\n${last}\npart two`]) {
-    assert.equal(shownBehind(`> ${text}\n${said}`, text, ''), said);
+  for (const screenText of [`answer\n${last}`, `${last}\nanswer`, `part one\n${last}\npart two`]) {
+    assert.equal(shownBehind(`> ${text}\n${screenText}`, text, ''), screenText);
   }
 });
 
