@@ -77,7 +77,7 @@ function ask(side: Side, agent: Agent, body: Buffer | undefined): Promise<void> 
       ...(body && { 'content-type': type, 'content-length': body.length }),
       ...(side.key && { authorization: `Bearer ${side.key}` }),
     };
-    const sent = request(side.url, { agent, method: body ? 'POST' : 'GET', headers }, (response) => {
+    const clientRequest = request(side.url, { agent, method: body ? 'POST' : 'GET', headers }, (response) => {
       let bytes = 0;
       response.on('data', (chunk: Buffer) => {
         bytes += chunk.length;
@@ -91,7 +91,7 @@ function ask(side: Side, agent: Agent, body: Buffer | undefined): Promise<void> 
         } else resolve();
       });
     });
-    sent.once('error', failed);
-    sent.end(body);
+    clientRequest.once('error', failed);
+    clientRequest.end(body);
   });
 }

@@ -70,7 +70,7 @@ function ask(
       authorization: `Bearer ${key}`,
       ...(body ? { 'content-type': 'text/plain', 'content-length': body.length } : {}),
     };
-    const sent = request(url, { agent, method, headers }, (response) => {
+    const clientRequest = request(url, { agent, method, headers }, (response) => {
       let text = '';
       response.on('data', (chunk) => {
         text += chunk;
@@ -78,9 +78,9 @@ function ask(
       response.once('end', () => resolve({ status: String(response.statusCode), text }));
       response.once('error', () => resolve({ status: 'failed', text: '' }));
     });
-    sent.once('error', (error: NodeJS.ErrnoException) =>
+    clientRequest.once('error', (error: NodeJS.ErrnoException) =>
       resolve({ status: `failed ${error.code}`, text: '' }),
     );
-    sent.end(body ?? undefined);
+    clientRequest.end(body ?? undefined);
   });
 }

@@ -47,7 +47,7 @@ async function makeExamples(nats: NatsConnection, url: string): Promise<Record<k
 
 /** Returns the messages whose subject contains an id. */
 async function messagesOf(nats: NatsConnection, id: string): Promise<Example['messages']> {
-  const found: Example['messages'] = [];
+  const messages: Example['messages'] = [];
   for (const stream of ['relay-records', 'relay-logs', 'relay-blobs']) {
     const ask = async (what: string, body: object) =>
       (await nats.request(`$JS.API.${what}.${stream}`, JSON.stringify(body), { timeout: 20_000 })).json() as {
@@ -60,14 +60,14 @@ async function messagesOf(nats: NatsConnection, id: string): Promise<Example['me
       if (!message?.subject.includes(id)) continue;
       const text = Buffer.from(message.hdrs ?? '', 'base64').toString();
       const ttl = /Nats-TTL: (\S+)/.exec(text)?.[1] ?? '';
-      found.push({
+      messages.push({
         subject: message.subject,
         data: Buffer.from(message.data ?? '', 'base64').toString(),
         ttl,
       });
     }
   }
-  return found;
+  return messages;
 }
 
 /**

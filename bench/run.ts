@@ -103,8 +103,8 @@ function matches(name: string, word: string): boolean {
 
 async function cases(): Promise<Bench[]> {
   const files = globSync(join(import.meta.dirname, 'cases', '*.ts')).sort();
-  const found = await Promise.all(
+  const benches = await Promise.all(
     files.map(async (file) => (await import(file)).default as Bench | readonly Bench[]),
   );
-  return found.flat();
+  return benches.flat();
 }

@@ -102,8 +102,8 @@ export async function start(args: (folder: string) => string[], o: Start = {}): 
     const url = await new Promise<string>((resolve, reject) => {
       const read = (text: string) => {
         output += text;
-        const found = ready.exec(output);
-        if (found) resolve(o.url ?? found[1]!);
+        const match = ready.exec(output);
+        if (match) resolve(o.url ?? match[1]!);
       };
       child.stdout.setEncoding('utf8').on('data', read);
       child.stderr.setEncoding('utf8').on('data', read);

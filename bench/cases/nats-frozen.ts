@@ -11,8 +11,8 @@ export default {
   claim: 'p99 of each kind of read below 1.5 s',
   limit: 1,
   async run() {
-    const found = await findNatsServer();
-    if ('missing' in found) return { skipped: found.missing };
+    const natsServer = await findNatsServer();
+    if ('missing' in natsServer) return { skipped: natsServer.missing };
     await using cluster = await startCluster();
     await using first = await startRelay('--engine', cluster.url);
     await using second = await startRelay('--engine', cluster.url);

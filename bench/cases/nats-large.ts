@@ -16,8 +16,8 @@ export default {
   claim: null,
   limit: null,
   async run() {
-    const found = await findNatsServer();
-    if ('missing' in found) return { skipped: found.missing };
+    const natsServer = await findNatsServer();
+    if ('missing' in natsServer) return { skipped: natsServer.missing };
     const few = await figuresWith({ pointers: FEW, channels: FEW, threads: FEW });
     const many = await figuresWith({ pointers: MANY, channels: MANY / 10, threads: MANY / 10 });
     const line = (name: string) =>

@@ -24,8 +24,8 @@ function onCluster(name: string, run: Run): Bench {
     claim: null,
     limit: null,
     async run(scale): Promise<Measured | Skipped> {
-      const found = await findNatsServer();
-      if ('missing' in found) return { skipped: found.missing };
+      const natsServer = await findNatsServer();
+      if ('missing' in natsServer) return { skipped: natsServer.missing };
       await using cluster = await startCluster();
       await using relay = await startRelay('--engine', cluster.url);
       return await run(relay, cluster.url, scale);

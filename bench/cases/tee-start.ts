@@ -24,13 +24,13 @@ export default {
       added.push(time([executable, 'tee', '--', ...COMMAND], home) - alone.at(-1)!);
     }
     // The first rounds fill the disk cache, so they do not count.
-    const counted = added.slice(3);
+    const warmRuns = added.slice(3);
     return {
-      measured: median(counted),
+      measured: median(warmRuns),
       baseline: BUDGET_MS,
       unit: 'ms',
-      ratio: median(counted) / BUDGET_MS,
-      spread: [percentile(counted, 0.25) / BUDGET_MS, percentile(counted, 0.75) / BUDGET_MS],
+      ratio: median(warmRuns) / BUDGET_MS,
+      spread: [percentile(warmRuns, 0.25) / BUDGET_MS, percentile(warmRuns, 0.75) / BUDGET_MS],
       detail: `relay tee, executable, added to ${COMMAND.join(' ')}, which takes ${median(alone).toFixed(1)} ms; baseline: the budget`,
     };
   },

@@ -87,8 +87,12 @@ export async function askContextMode(
     const blind = await call('ctx_execute', execute);
     const intents: string[] = [];
     for (const intent of questions) intents.push(await call('ctx_execute', { ...execute, intent }));
-    const found = await call('ctx_search', { queries: questions });
-    return { blind, intents, searches: questions.map((question) => sectionOf(found, question, questions)) };
+    const searchOutput = await call('ctx_search', { queries: questions });
+    return {
+      blind,
+      intents,
+      searches: questions.map((question) => sectionOf(searchOutput, question, questions)),
+    };
   } finally {
     child.kill('SIGKILL');
     await ended;
@@ -102,9 +106,9 @@ interface Answer {
 }
 
 /** Returns the section of one query in the answer to several queries. */
-function sectionOf(found: string, question: string, questions: readonly string[]): string {
-  const from = found.indexOf(`## ${question}`);
+function sectionOf(searchOutput: string, question: string, questions: readonly string[]): string {
+  const from = searchOutput.indexOf(`## ${question}`);
   if (from < 0) return '';
-  const later = questions.map((other) => found.indexOf(`## ${other}`)).filter((at) => at > from);
-  return found.slice(from, Math.min(found.length, ...later));
+  const later = questions.map((other) => searchOutput.indexOf(`## ${other}`)).filter((at) => at > from);
+  return searchOutput.slice(from, Math.min(searchOutput.length, ...later));
 }

@@ -12,8 +12,8 @@ test('each answer occurs only in the lines that the question names', () => {
     const { text } = outputs.find(({ name }) => name === output)!;
     const lines = linesOf(text);
     for (const { ask, literal, lines: expected } of questions) {
-      const found = lines.flatMap((line, n) => (line.includes(literal) ? [n + 1] : []));
-      assert.deepEqual(found, expected, `${output}: ${ask}`);
+      const matchingLines = lines.flatMap((line, n) => (line.includes(literal) ? [n + 1] : []));
+      assert.deepEqual(matchingLines, expected, `${output}: ${ask}`);
     }
   }
 });

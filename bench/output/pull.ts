@@ -28,15 +28,15 @@ export function choosePull(question: string, excerpt: Excerpt): PartRequest {
   if (words.length === 0) return { lines: omittedLines(question, excerpt) };
   const names = words.filter((word) => /[\d._/=-]|\p{Ll}\p{Lu}|\p{Lu}{2}/u.test(word));
   const excerptLines = linesOf(excerpt.text).map((line) => line.toLowerCase());
-  const counted = words
+  const wordCounts = words
     .map((word) => ({
       word: stem(word),
       seen: excerptLines.filter((line) => line.includes(stem(word).toLowerCase())).length,
     }))
     .toSorted((a, b) => a.seen - b.seen);
-  const rare = counted.filter(({ seen }) => seen <= COMMON_LINES);
+  const rare = wordCounts.filter(({ seen }) => seen <= COMMON_LINES);
   const searchTerms =
-    names.length > 0 ? names : (rare.length > 0 ? rare : counted.slice(0, 1)).map(({ word }) => word);
+    names.length > 0 ? names : (rare.length > 0 ? rare : wordCounts.slice(0, 1)).map(({ word }) => word);
   return { grep: searchTerms.map(escapePattern).join('|'), ignore_case: true, context: CONTEXT_LINES };
 }
 

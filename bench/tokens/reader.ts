@@ -24,11 +24,11 @@ export function readerOf(questions: readonly Question[], onRead: (input: string)
         prompt.user.slice(0, -questionText.length),
         ...use.rounds.flatMap(({ results }) => results),
       ];
-      const found = around(question, visibleTexts.join('\n'));
+      const answerText = around(question, visibleTexts.join('\n'));
       const answer =
-        found === null
+        answerText === null
           ? callFor(questionText, use.last ? GIVEN_UP : use.rounds.length, visibleTexts[0]!)
-          : { text: found };
+          : { text: answerText };
       o.onText?.(answer.text);
       return answer;
     },
@@ -43,10 +43,10 @@ const ASKED = 'Your task:\n';
  */
 export function around({ facts, stale = [] }: Question, text: string): string | null {
   if (stale.length > 0) {
-    const found = [...facts, ...stale]
+    const matches = [...facts, ...stale]
       .map((fact) => pattern(fact).exec(text))
       .filter((match) => match !== null);
-    return found.toSorted((a, b) => a.index - b.index)[0]?.[0] ?? null;
+    return matches.toSorted((a, b) => a.index - b.index)[0]?.[0] ?? null;
   }
   for (const fact of facts) {
     const at = text.search(pattern(fact));

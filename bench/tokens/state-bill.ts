@@ -87,8 +87,8 @@ interface Answer {
 
 /** Asks a reader that sees only this text. */
 async function answerFrom(context: string, question: Question, tokens: TokenCounter): Promise<Answer> {
-  const counted = await tokens.count(`${context}\n\n${question.ask}`);
-  return { question, text: around(question, context) ?? NOT_FOUND, tokens: counted.tokens };
+  const contextTokens = await tokens.count(`${context}\n\n${question.ask}`);
+  return { question, text: around(question, context) ?? NOT_FOUND, tokens: contextTokens.tokens };
 }
 
 /** Formats an item as a person would paste it. */
@@ -102,10 +102,10 @@ function plainLine(item: StateCase['items'][number]): string {
 
 /** Returns the newest lines that fit into the budget of a view, newest first. */
 function newest(lines: readonly string[]): string {
-  let left = VIEW_TOKENS;
+  let remainingTokens = VIEW_TOKENS;
   const fittingLines = lines.toReversed().filter((line) => {
-    left -= countTokens(line) + 1;
-    return left >= 0;
+    remainingTokens -= countTokens(line) + 1;
+    return remainingTokens >= 0;
   });
   return fittingLines.join('\n');
 }
