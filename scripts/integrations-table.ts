@@ -29,8 +29,8 @@ const LOCK = join(ROOT, 'src/integrations/package-lock.json');
 const file = process.argv[2] ?? measureAll();
 const measured = new Map<string, Measured>();
 for (const line of readFileSync(file, 'utf8').trim().split('\n')) {
-  const found: Measured = JSON.parse(line);
-  measured.set(found.page, { ...measured.get(found.page), ...found });
+  const measurement: Measured = JSON.parse(line);
+  measured.set(measurement.page, { ...measured.get(measurement.page), ...measurement });
 }
 const text = readFileSync(README, 'utf8');
 writeFileSync(README, text.replaceAll(/^\| \[[^\]]+\]\(([\w-]+)\.md\) .*$/gm, fillRow));

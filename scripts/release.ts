@@ -137,16 +137,16 @@ function checksums(): Map<string, string> {
 function goThrough(checks: readonly Check[]): boolean {
   let fine = true;
   for (const [name, wrong] of checks) {
-    let found: readonly string[];
+    let problems: readonly string[];
     try {
-      found = wrong();
+      problems = wrong();
     } catch (error) {
-      found = [(error as Error).message];
+      problems = [(error as Error).message];
     }
     console.log(
-      `${found.length === 0 ? 'ok   ' : 'wrong'} ${name}${found.map((line) => `\n      ${line}`).join('')}`,
+      `${problems.length === 0 ? 'ok   ' : 'wrong'} ${name}${problems.map((line) => `\n      ${line}`).join('')}`,
     );
-    fine &&= found.length === 0;
+    fine &&= problems.length === 0;
   }
   return fine;
 }

@@ -103,8 +103,8 @@ function installed(folder) {
   if (!have) return false;
   for (const [path, entry] of Object.entries(want)) {
     if (path === '') continue;
-    const found = have[path];
-    if (!found ? !entry.optional : found.integrity !== entry.integrity) return false;
+    const locked = have[path];
+    if (!locked ? !entry.optional : locked.integrity !== entry.integrity) return false;
   }
   if (folder !== root) return true;
   const node = NODE_FILES[`${process.platform}-${process.arch}`];

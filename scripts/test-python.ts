@@ -223,8 +223,8 @@ async function test(uv: string, relay: string, environment: Environment): Promis
 
 /** Returns the requirement in the line `pip install '…'` of the page for an extra. */
 function requirementOf(page: Page, extra: string): string {
-  const found = readFileSync(page.path, 'utf8').match(/pip install '[^']+'/g) ?? [];
-  const command = found.find((each) => each.includes(`[${extra}]`));
+  const commands = readFileSync(page.path, 'utf8').match(/pip install '[^']+'/g) ?? [];
+  const command = commands.find((each) => each.includes(`[${extra}]`));
   if (command === undefined) throw new Error(`${page.path} does not say how to install ${extra}`);
   return command.slice("pip install '".length, -1);
 }
@@ -263,8 +263,8 @@ function measure(uv: string, venv: string, { extras, oldest }: Environment): voi
   const bytes = globSync('lib/**', { cwd: venv })
     .map((path) => statSync(join(venv, path)))
     .reduce((sum, stat) => sum + (stat.isFile() ? stat.size : 0), 0);
-  const found = oldest ? { oldest: version } : { newest: version, bytes };
-  appendFileSync(file, `${JSON.stringify({ page: `python-${extra}`, ...found })}\n`);
+  const figure = oldest ? { oldest: version } : { newest: version, bytes };
+  appendFileSync(file, `${JSON.stringify({ page: `python-${extra}`, ...figure })}\n`);
 }
 
 /** Starts a relay for the examples. */
@@ -277,8 +277,8 @@ async function startRelay(): Promise<{ url: string; stop: () => Promise<void> }>
     let output = '';
     child.stdout.setEncoding('utf8').on('data', (text) => {
       output += text;
-      const found = /listening on (http:\/\/\S+)/.exec(output)?.[1];
-      if (found) done(found);
+      const address = /listening on (http:\/\/\S+)/.exec(output)?.[1];
+      if (address) done(address);
     });
     child.once('close', () => fail(new Error(`the relay did not start: ${output}`)));
   });

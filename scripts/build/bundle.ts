@@ -42,11 +42,12 @@ export async function bundleCli(outdir: string): Promise<Metafile> {
  * because all bundled files are in one folder.
  */
 function workers(): Record<string, string> {
-  const found: Record<string, string> = {};
+  const pathByName: Record<string, string> = {};
   for (const path of globSync('src/**/*-worker.ts', { exclude: ['**/node_modules/**'] }).sort()) {
     const name = basename(path, '.ts');
-    if (found[name]) throw new Error(`${path} and ${found[name]} would overwrite each other: rename one.`);
-    found[name] = path;
+    if (pathByName[name])
+      throw new Error(`${path} and ${pathByName[name]} would overwrite each other: rename one.`);
+    pathByName[name] = path;
   }
-  return found;
+  return pathByName;
 }

@@ -159,12 +159,12 @@ class PlainTypes {
    */
   #outside(name: string): string {
     const { checker, program } = this.#project;
-    const found = checker.resolveName(
+    const symbol = checker.resolveName(
       name,
       SymbolFlags.Type | SymbolFlags.Alias,
       program.getSourceFile(MATERIAL),
     );
-    const declared = found && checker.getAliasedSymbol(found).declarations[0];
+    const declared = symbol && checker.getAliasedSymbol(symbol).declarations[0];
     if (!declared) throw new Error(`${MATERIAL} does not import the type ${name}.`);
     return program.getSourceFileNames().find((path) => path.toLowerCase() === declared.path.toLowerCase())!;
   }

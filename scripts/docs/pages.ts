@@ -100,9 +100,9 @@ function plain(inline: Token): string {
     .trim();
 }
 
-function unique(anchor: string, seen: Map<string, number>): string {
-  const times = seen.get(anchor) ?? 0;
-  seen.set(anchor, times + 1);
+function unique(anchor: string, counts: Map<string, number>): string {
+  const times = counts.get(anchor) ?? 0;
+  counts.set(anchor, times + 1);
   return times === 0 ? anchor : `${anchor}-${times}`;
 }
 

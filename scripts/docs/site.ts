@@ -48,8 +48,8 @@ function document(page: Page, sections: ReturnType<typeof menu>): string {
   const links = sections.map(({ title, guides }) => {
     const items = guides.map((guide) => {
       const to = pathOf(posix.join('docs', guide.file));
-      const here = to === page.path ? ' aria-current="page"' : '';
-      return `<li><a href="${up}/${to}"${here}>${escaped(guide.title)}</a></li>`;
+      const ariaCurrent = to === page.path ? ' aria-current="page"' : '';
+      return `<li><a href="${up}/${to}"${ariaCurrent}>${escaped(guide.title)}</a></li>`;
     });
     return `<h2>${escaped(title)}</h2>\n<ul>${items.join('')}</ul>`;
   });

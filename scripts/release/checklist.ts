@@ -122,9 +122,9 @@ function formats(folder: string): string[] {
   return PLATFORMS.flatMap(({ name, node }) => {
     const program = join(folder, name, node.startsWith('win32') ? 'relay.exe' : 'relay');
     if (!existsSync(program)) return [];
-    const found = executableFormat(readFileSync(program).subarray(0, 4096));
+    const builtFor = executableFormat(readFileSync(program).subarray(0, 4096));
     const expected = node.replace(/-musl$/, '');
-    return found === expected ? [] : [`${name}/relay is built for ${found}`];
+    return builtFor === expected ? [] : [`${name}/relay is built for ${builtFor}`];
   });
 }
 
