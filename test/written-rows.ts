@@ -20,7 +20,7 @@ const TIMES = 50;
 export async function rowsWritten(
   engine: Engine,
   auth: 'open' | 'keys',
-  written: () => number | Promise<number>,
+  countWrittenRows: () => number | Promise<number>,
 ): Promise<{ push: number; pull: number }> {
   const core = new RelayCore({ engine, env: systemEnv, texts: ownTextWork }, { auth });
   const relay = core.relay(LOCAL_CALLER, 'http://relay.test');
@@ -36,10 +36,10 @@ export async function rowsWritten(
     await core.deps.activity.flush();
   };
   const each = async (work: () => Promise<void>) => {
-    const before = await written();
+    const before = await countWrittenRows();
     for (let i = 0; i < TIMES; i++) await work();
     await behind();
-    return ((await written()) - before) / TIMES;
+    return ((await countWrittenRows()) - before) / TIMES;
   };
   // Warm up, so that one-time rows are not counted, such as the channel's list entry.
   await push();

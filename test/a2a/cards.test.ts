@@ -16,9 +16,9 @@ const card = async (path: string, headers: Record<string, string> = {}) =>
   (await (await fetch(`${relay.url}${path}`, { headers })).json()) as Record<string, unknown>;
 
 test('the card is at the standard path and describes the agent', async () => {
-  const found = await card('/.well-known/agent-card.json', { 'A2A-Version': '1.0' });
-  assert.equal(found.name, 'ContextRelay');
-  const interfaces = found.supportedInterfaces as {
+  const agentCard = await card('/.well-known/agent-card.json', { 'A2A-Version': '1.0' });
+  assert.equal(agentCard.name, 'ContextRelay');
+  const interfaces = agentCard.supportedInterfaces as {
     url: string;
     protocolBinding: string;
     protocolVersion: string;
@@ -31,8 +31,8 @@ test('the card is at the standard path and describes the agent', async () => {
       [`${relay.url}/a2a/relay`, 'JSONRPC', '0.3'],
     ],
   );
-  assert.match(JSON.stringify(found.capabilities), /max_inline_bytes":16384/);
-  assert.deepEqual(await card('/a2a/relay/.well-known/agent-card.json', { 'A2A-Version': '1.0' }), found);
+  assert.match(JSON.stringify(agentCard.capabilities), /max_inline_bytes":16384/);
+  assert.deepEqual(await card('/a2a/relay/.well-known/agent-card.json', { 'A2A-Version': '1.0' }), agentCard);
 });
 
 test('behind a trusted proxy the card names the address that the client used', async () => {
@@ -61,8 +61,8 @@ test('a running bridge has its own card and endpoint', async () => {
     close: async () => {},
   };
   const worker = await new AgentBridge(hub, { name: 'reviewer', runner }).start();
-  const found = await card('/a2a/reviewer/.well-known/agent-card.json', { 'A2A-Version': '1.0' });
-  assert.equal(found.name, 'reviewer');
+  const agentCard = await card('/a2a/reviewer/.well-known/agent-card.json', { 'A2A-Version': '1.0' });
+  assert.equal(agentCard.name, 'reviewer');
   const client = await a2aClient(relay.url, 'HTTP+JSON', 'a2a/reviewer/');
   const task = await client.sendMessage(request('the diff'));
   assert.ok('artifacts' in task);
@@ -73,9 +73,9 @@ test('a running bridge has its own card and endpoint', async () => {
 test('the card follows A2A 1.0 only, and If-None-Match answers 304', async () => {
   const at = `${relay.url}/.well-known/agent-card.json`;
   const first = await fetch(at);
-  const found = (await first.json()) as Record<string, unknown>;
+  const agentCard = (await first.json()) as Record<string, unknown>;
   for (const older of ['url', 'preferredTransport', 'protocolVersion', 'supportsAuthenticatedExtendedCard'])
-    assert.equal(older in found, false, older);
+    assert.equal(older in agentCard, false, older);
   const tag = first.headers.get('etag') ?? assert.fail('no ETag');
   assert.match(first.headers.get('cache-control')!, /max-age=\d+/);
   assert.ok(Date.parse(first.headers.get('last-modified')!) <= Date.now());
@@ -124,10 +124,10 @@ test('an extended card is not supported, as the card says', async () => {
 });
 
 test('a client of version 0.3 reads the card, sends and streams', async () => {
-  const found = await card('/.well-known/agent.json');
-  assert.deepEqual(await card('/.well-known/agent-card.json', { 'A2A-Version': '0.3' }), found);
-  assert.equal(found.protocolVersion, '0.3');
-  assert.equal(found.url, `${relay.url}/a2a/relay`);
+  const agentCard = await card('/.well-known/agent.json');
+  assert.deepEqual(await card('/.well-known/agent-card.json', { 'A2A-Version': '0.3' }), agentCard);
+  assert.equal(agentCard.protocolVersion, '0.3');
+  assert.equal(agentCard.url, `${relay.url}/a2a/relay`);
   await using _bridge = answerTasks(relay.url, (task) => `older: ${task}`);
   const message = {
     kind: 'message',
@@ -136,19 +136,19 @@ test('a client of version 0.3 reads the card, sends and streams', async () => {
     parts: [{ kind: 'text', text: 'hello' }],
   };
   const call = (method: string, params: unknown) =>
-    fetch(found.url as string, {
+    fetch(agentCard.url as string, {
       method: 'POST',
       headers: { 'Content-Type': 'application/json' },
       body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
     });
-  const sent = (await (
+  const answer = (await (
     await call('message/send', { message, configuration: { blocking: true } })
   ).json()) as {
     result: { kind: string; status: { state: string }; artifacts: { parts: { text: string }[] }[] };
   };
-  assert.equal(sent.result.kind, 'task');
-  assert.equal(sent.result.status.state, 'completed');
-  assert.equal(sent.result.artifacts[0]!.parts[0]!.text, 'older: hello');
+  assert.equal(answer.result.kind, 'task');
+  assert.equal(answer.result.status.state, 'completed');
+  assert.equal(answer.result.artifacts[0]!.parts[0]!.text, 'older: hello');
   const streamed = await (await call('message/stream', { message: { ...message, messageId: 'm-2' } })).text();
   assert.match(streamed, /"kind":"artifact-update"/);
   assert.match(streamed, /"final":true/);

@@ -27,8 +27,8 @@ test('relay a2a card shows the card of an agent', async () => {
 test('relay a2a send prints the result of the task, and writes a binary result to a file', async () => {
   const bytes = new Uint8Array(40_000).fill(7);
   await using _bridge = answerTasks(relay.url, (task) => (task.includes('bytes') ? bytes : `did: ${task}`));
-  const sent = await a2a('send', relay.url, 'write a test');
-  assert.equal(sent.stdout, 'did: write a test\n', sent.stderr);
+  const result = await a2a('send', relay.url, 'write a test');
+  assert.equal(result.stdout, 'did: write a test\n', result.stderr);
   const piped = await run(['a2a', 'send', `${relay.url}/a2a/relay`, '-'], {
     home: home.home,
     stdin: 'from a pipe',
@@ -43,9 +43,9 @@ test('relay a2a send prints the result of the task, and writes a binary result t
 test('relay a2a send stores a long task locally and sends its pointer', async () => {
   await using _bridge = answerTasks(relay.url, (task) => `got: ${task}`);
   const text = 'a line of a long task\n'.repeat(1_000);
-  const sent = await run(['a2a', 'send', relay.url, '-'], { home: home.home, stdin: text });
-  assert.equal(sent.code, 0, sent.stderr);
-  const [pointer] = /http:\S+\/pull\/[0-9a-f-]{36}/.exec(sent.stdout) ?? assert.fail(sent.stdout);
+  const result = await run(['a2a', 'send', relay.url, '-'], { home: home.home, stdin: text });
+  assert.equal(result.code, 0, result.stderr);
+  const [pointer] = /http:\S+\/pull\/[0-9a-f-]{36}/.exec(result.stdout) ?? assert.fail(result.stdout);
   assert.equal((await run(['pull', pointer], { home: home.home })).stdout, text);
 });
 

@@ -25,9 +25,9 @@ test('an acknowledged result belongs to the task even if the server is killed ri
   await first.ended;
   await using second = await serve(place.home);
   const again = await a2aClient(second.url, 'HTTP+JSON');
-  const found = await again.getTask({ tenant: '', id: task.id, historyLength: 0 });
-  assert.equal(stateOf(found), 'completed');
-  assert.equal(resultOf(found), 'the result');
+  const restoredTask = await again.getTask({ tenant: '', id: task.id, historyLength: 0 });
+  assert.equal(stateOf(restoredTask), 'completed');
+  assert.equal(resultOf(restoredTask), 'the result');
 });
 
 const SERVER = resolve(import.meta.dirname, 'scripts/server.ts');

@@ -54,14 +54,14 @@ test('the secrets of a webhook are shown only to the key that added it', async (
     await rpc(key, 'GetTaskPushNotificationConfig', { taskId, id: 'h' }),
     (await rpc(key, 'ListTaskPushNotificationConfigs', { taskId })).configs[0],
   ];
-  for (const found of await asks(owner)) {
-    assert.deepEqual([found.url, found.token], [url, 'token-of-the-owner']);
-    assert.equal(found.authentication.credentials, 'credentials-of-the-owner');
+  for (const webhook of await asks(owner)) {
+    assert.deepEqual([webhook.url, webhook.token], [url, 'token-of-the-owner']);
+    assert.equal(webhook.authentication.credentials, 'credentials-of-the-owner');
   }
-  for (const found of await asks(other)) {
-    assert.equal(found.id, 'h');
-    assert.doesNotMatch(JSON.stringify(found), /of-the-owner|in-the-url/);
-    assert.equal(found.url, 'https://hook.example/');
+  for (const webhook of await asks(other)) {
+    assert.equal(webhook.id, 'h');
+    assert.doesNotMatch(JSON.stringify(webhook), /of-the-owner|in-the-url/);
+    assert.equal(webhook.url, 'https://hook.example/');
   }
   const rest = await relay.ask('GET', `/a2a/relay/tasks/${taskId}/pushNotificationConfigs`, {
     key: other,

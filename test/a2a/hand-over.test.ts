@@ -104,7 +104,7 @@ async function watchingMessages(relay: RelayUnderTest, work: () => Promise<void>
     if (watched) bytes += (await httpRequest.clone().arrayBuffer()).byteLength;
     const answer = await original(httpRequest);
     if (!watched || !answer.body) return answer;
-    const counted = answer.body.pipeThrough(
+    const countedBody = answer.body.pipeThrough(
       new TransformStream<Uint8Array, Uint8Array>({
         transform(chunk, controller) {
           bytes += chunk.byteLength;
@@ -112,7 +112,7 @@ async function watchingMessages(relay: RelayUnderTest, work: () => Promise<void>
         },
       }),
     );
-    return new Response(counted, answer);
+    return new Response(countedBody, answer);
   };
   try {
     await work();

@@ -45,7 +45,7 @@ test('webhooks of a revoked key are no longer notified, others are', async () =>
   await using theirs = await receiver();
   await using ours = await receiver();
   const [revoked, stays] = [await relay.key(), await relay.key()];
-  const sent = await relay.ask('POST', '/a2a/relay/message:send', {
+  const response = await relay.ask('POST', '/a2a/relay/message:send', {
     key: revoked,
     headers: A2A,
     body: {
@@ -53,8 +53,8 @@ test('webhooks of a revoked key are no longer notified, others are', async () =>
       configuration: { returnImmediately: true, taskPushNotificationConfig: webhookAt(theirs.url) },
     },
   });
-  assert.equal(sent.status, 200, sent.text);
-  const task_id = sent.json.task.id;
+  assert.equal(response.status, 200, response.text);
+  const task_id = response.json.task.id;
   const added = await relay.ask('POST', `/a2a/relay/tasks/${task_id}/pushNotificationConfigs`, {
     key: stays,
     headers: A2A,

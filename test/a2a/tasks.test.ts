@@ -76,17 +76,17 @@ for (const binding of BINDINGS) {
     });
 
     test('streams the progress of a task', async () => {
-      const seen: StreamResponse[] = [];
+      const events: StreamResponse[] = [];
       let bridge: AsyncDisposable | null = null;
       for await (const event of client.sendMessageStream(request('stream'))) {
-        seen.push(event);
+        events.push(event);
         bridge ??= answerTasks(relay.url, () => 'streamed');
       }
       await bridge![Symbol.asyncDispose]();
-      const kinds = seen.map(({ payload }) => payload!.$case);
+      const kinds = events.map(({ payload }) => payload!.$case);
       assert.equal(kinds[0], 'task');
       assert.deepEqual(kinds.slice(-2), ['artifactUpdate', 'statusUpdate']);
-      const last = seen.at(-1)!.payload!;
+      const last = events.at(-1)!.payload!;
       assert.ok(last.$case === 'statusUpdate');
       assert.equal(stateOf(last.value), 'completed');
     });

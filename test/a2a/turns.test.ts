@@ -79,15 +79,16 @@ for (const binding of BINDINGS) {
       }
       assert.equal(states[0], 'submitted');
       assert.equal(states.at(-1), 'input_required');
-      const seen: string[] = [];
+      const seenStates: string[] = [];
       let answered = false;
       for await (const { payload } of client.resubscribeTask({ tenant: '', id: taskId })) {
-        if (payload?.$case === 'task' || payload?.$case === 'statusUpdate') seen.push(stateOf(payload.value));
+        if (payload?.$case === 'task' || payload?.$case === 'statusUpdate')
+          seenStates.push(stateOf(payload.value));
         if (!answered) await client.sendMessage(request('enough', { taskId, immediately: true }));
         answered = true;
       }
-      assert.equal(seen[0], 'input_required');
-      assert.equal(seen.at(-1), 'completed');
+      assert.equal(seenStates[0], 'input_required');
+      assert.equal(seenStates.at(-1), 'completed');
     });
 
     test('every stream of a task reports all state changes in the same order', async () => {
@@ -98,8 +99,8 @@ for (const binding of BINDINGS) {
         const { value } = await stream.next();
         return { stream, events: [value!] };
       };
-      const left = await open();
-      await left.stream.return();
+      const abandoned = await open();
+      await abandoned.stream.return();
       const streams = [await open(), await open()].map(async ({ stream, events }) => {
         for await (const event of stream) events.push(event);
         return events;

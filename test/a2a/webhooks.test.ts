@@ -120,8 +120,8 @@ test('a webhook is notified of each change once, also if other webhooks were add
   messageRequest.configuration!.taskPushNotificationConfig = webhookAt(first.url);
   const task = await (await a2aClient(relay.url, 'JSONRPC')).sendMessage(messageRequest);
   assert.ok('artifacts' in task);
-  const there = await a2aClient(other.url, 'JSONRPC');
-  await there.createTaskPushNotificationConfig({ ...webhookAt(second.url), taskId: task.id });
+  const otherClient = await a2aClient(other.url, 'JSONRPC');
+  await otherClient.createTaskPushNotificationConfig({ ...webhookAt(second.url), taskId: task.id });
   const own = new ContextRelay({ baseUrl: relay.url });
   const [queued] = (await own.tasks.list({ state: 'queued' })).tasks;
   await own.pull(queued!.url);

@@ -20,9 +20,9 @@ await using open = await openRelay(loadConfig({}, { home }), { agent });
 const relay = await open.client();
 for (;;) {
   const finished = done();
-  const left = todos.filter((todo) => !finished.has(todo));
-  if (left.length === 0) break;
-  const todo = left[Math.floor(Math.random() * left.length)]!;
+  const openTodos = todos.filter((todo) => !finished.has(todo));
+  if (openTodos.length === 0) break;
+  const todo = openTodos[Math.floor(Math.random() * openTodos.length)]!;
   const dies = Math.random() < 0.05;
   try {
     const { until } = await relay.agents.claim('hono', todo, { ttl: dies ? 1 : 3_600 });

@@ -54,8 +54,8 @@ test('a hook registers its session, shows it a message once and records that', a
   assert.match(output.context, />>> relay data \w+: relay message \w+, by local, just now/);
   assert.match(output.context, /The port is 7474\.[\s\S]*relay send --reply-to/);
   assert.equal((await hook(folder, 'gemini', 'prompt-submit', { prompt: 'again' })).context, '');
-  const found = await json(folder, ['conversations', messages[0].conversation]);
-  assert.deepEqual([found.messages[0].state, found.messages[0].route], ['shown', 'hook']);
+  const conversation = await json(folder, ['conversations', messages[0].conversation]);
+  assert.deepEqual([conversation.messages[0].state, conversation.messages[0].route], ['shown', 'hook']);
 
   const RELAY_AGENT = 'gemini-work';
   await folder.relay(['send', '--reply-to', messages[0].id, 'Thanks'], { env: { RELAY_AGENT } });
@@ -89,8 +89,8 @@ test('a stopping session continues for a message only if its user allows it, and
   using folder = repository();
   const env = { RELAY_CONTINUE: '1' };
   await hook(folder, 'gemini', 'session-start', {});
-  const sent = await folder.relay(['send', 'gemini-work', 'one more\nthing']);
-  assert.match(sent.stdout, /gemini-work {2}told at its next turn\n$/);
+  const result = await folder.relay(['send', 'gemini-work', 'one more\nthing']);
+  assert.match(result.stdout, /gemini-work {2}told at its next turn\n$/);
   assert.match((await folder.relay(['conversations'])).stdout, /\n {2}one more thing\n$/);
   assert.equal((await hook(folder, 'gemini', 'stop', {})).reason, undefined);
   assert.equal((await hook(folder, 'gemini', 'stop', { stop_hook_active: true }, env)).reason, undefined);
@@ -137,8 +137,8 @@ test('an edit of files that another agent claimed is announced, and a completed 
    */
   const warned = async (...args: Parameters<typeof edit>) => {
     for (;;) {
-      const found = await edit(...args);
-      if (found.message) return found;
+      const result = await edit(...args);
+      if (result.message) return result;
     }
   };
   const warning = 'relay: coder holds src/auth/** for 15 more minutes';

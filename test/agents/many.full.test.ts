@@ -56,11 +56,11 @@ test('32 processes claim 500 todos: each is held by one at a time, none is lost,
 
 test('1 000 messages between 10 agents with random kills: none is lost, and receipts agree with the models', async (t) => {
   using folder = scratch();
-  const seen = new Map<string, number>();
+  const deliveries = new Map<string, number>();
   const model = createServer(async (request, response) => {
     let body = '';
     for await (const chunk of request) body += chunk;
-    for (const id of JSON.parse(body).ids) seen.set(id, (seen.get(id) ?? 0) + 1);
+    for (const id of JSON.parse(body).ids) deliveries.set(id, (deliveries.get(id) ?? 0) + 1);
     response.writeHead(204).end();
   });
   await new Promise<void>((done) => model.listen(0, '127.0.0.1', done));
@@ -86,7 +86,7 @@ test('1 000 messages between 10 agents with random kills: none is lost, and rece
     );
     kills++;
   };
-  const sent = () =>
+  const sentMessages = () =>
     logs.flatMap((log) => {
       try {
         return readFileSync(log, 'utf8')
@@ -98,7 +98,7 @@ test('1 000 messages between 10 agents with random kills: none is lost, and rece
       }
     });
   try {
-    for (let round = 0; sent().length < 1_000; round++) {
+    for (let round = 0; sentMessages().length < 1_000; round++) {
       await pause(1_500);
       const index = Math.floor(Math.random() * 10);
       await restart(agents[index]!);
@@ -108,10 +108,10 @@ test('1 000 messages between 10 agents with random kills: none is lost, and rece
         relay = startRelay();
       }
     }
-    const all = new Map(sent().map((message) => [message.id, message]));
+    const all = new Map(sentMessages().map((message) => [message.id, message]));
     assert.equal(all.size, 1_000);
-    for (let tries = 0; tries < 1_200 && seen.size < 1_000; tries++) await pause(250);
-    const lost = [...all.keys()].filter((id) => !seen.has(id));
+    for (let tries = 0; tries < 1_200 && deliveries.size < 1_000; tries++) await pause(250);
+    const lost = [...all.keys()].filter((id) => !deliveries.has(id));
     assert.deepEqual(lost, []);
     const receipt = async ({ conversation }: AgentMessage) => {
       const answer = await fetch(`${relayUrl}/conversations/${conversation}`);
@@ -125,7 +125,7 @@ test('1 000 messages between 10 agents with random kills: none is lost, and rece
       }
       assert.equal(state, 'shown', message.id);
     }
-    const twice = [...seen.values()].filter((count) => count > 1).length;
+    const twice = [...deliveries.values()].filter((count) => count > 1).length;
     t.diagnostic(`${kills} kills, ${twice} messages shown more than once, with the same id`);
     assert.ok(twice <= kills * 10, 'a message is shown twice only after a kill');
   } finally {

@@ -61,14 +61,14 @@ test('60 messages between 10 agents that die at times: none is lost, and receipt
   const session = { client: 'codex', folder: '/p', machine: 'm', reach: 'turn', busy: false } as const;
   for (const name of names)
     await under.relay.agents.enter(name, { ...session, session: name, inbound: 'all', named: true });
-  const sent = new Map<string, string>();
+  const conversations = new Map<string, string>();
   for (let index = 0; index < 60; index++) {
     const [from, to] = [names[index % 10]!, names[(index * 7 + 3) % 10]!];
     const o = { idempotency_key: `m${index}` };
     for (const message of (await under.as(from).agents.send(to, `text ${index}`, o)).messages)
-      sent.set(message.id, message.conversation);
+      conversations.set(message.id, message.conversation);
   }
-  const seen = new Map<string, number>();
+  const deliveries = new Map<string, number>();
   for (let round = 0; round < 4; round++) {
     // Each agent has two processes. Either may die before or after it has shown its messages to the model.
     const shows = names
@@ -79,7 +79,7 @@ test('60 messages between 10 agents that die at times: none is lost, and receipt
         const [dies, moment] = [round < 3 && Math.random() < 0.4, Math.random() < 0.5];
         if (dies && moment) return;
         const ids = messages.map(({ id }) => id);
-        for (const id of ids) seen.set(id, (seen.get(id) ?? 0) + 1);
+        for (const id of ids) deliveries.set(id, (deliveries.get(id) ?? 0) + 1);
         if (!dies && ids.length > 0) await agents.mark(name, { ids, as: 'shown', route: 'hook' });
       });
     await Promise.all(shows);
@@ -89,13 +89,13 @@ test('60 messages between 10 agents that die at times: none is lost, and receipt
     for (;;) {
       const { messages } = await under.relay.agents.take(name);
       if (messages.length === 0) break;
-      for (const { id } of messages) seen.set(id, (seen.get(id) ?? 0) + 1);
+      for (const { id } of messages) deliveries.set(id, (deliveries.get(id) ?? 0) + 1);
       await under.relay.agents.mark(name, { ids: messages.map(({ id }) => id), as: 'shown', route: 'hook' });
     }
-  assert.equal(sent.size, 60);
-  for (const [id, conversation] of sent) {
+  assert.equal(conversations.size, 60);
+  for (const [id, conversation] of conversations) {
     const [message] = (await under.relay.agents.conversation(conversation)).messages;
-    assert.deepEqual([message?.id, message?.state, seen.has(id)], [id, 'shown', true]);
+    assert.deepEqual([message?.id, message?.state, deliveries.has(id)], [id, 'shown', true]);
   }
-  assert.deepEqual([...seen.keys()].sort(), [...sent.keys()].sort());
+  assert.deepEqual([...deliveries.keys()].sort(), [...conversations.keys()].sort());
 });

@@ -20,13 +20,13 @@ const DECLARATIONS = new Set(
 /** Returns every import of a source whose module name is a literal. */
 export function importsOf(source: string): Import[] {
   const tokens = tokensOf(source);
-  const found: Import[] = [];
+  const imports: Import[] = [];
   for (const [i, token] of tokens.entries()) {
     if (token.kind !== 'word') continue;
     const each = called(tokens, i) ?? declared(tokens, i);
-    if (each) found.push(each);
+    if (each) imports.push(each);
   }
-  return found;
+  return imports;
 }
 
 /** Finds `import('x')`, `require('x')` and `process.getBuiltinModule('x')`. */

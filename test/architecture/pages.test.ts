@@ -63,11 +63,11 @@ test('any other import of a dashboard page is reported', () => {
 
 test('no source imports the dashboard', () => {
   const files = projectFiles(['src', 'bin']).filter(({ path }) => isCode(path));
-  const found = files.filter(({ path, text }) =>
+  const importers = files.filter(({ path, text }) =>
     importsOf(text).some(({ specifier }) => posix.join(posix.dirname(path), specifier).startsWith('ui/')),
   );
   assert.deepEqual(
-    found.map(({ path }) => path),
+    importers.map(({ path }) => path),
     [],
   );
 });

@@ -30,10 +30,10 @@ export function tokensOf(source: string): Token[] {
 
   const take = (pattern: RegExp): string | undefined => {
     pattern.lastIndex = at;
-    const found = pattern.exec(source)?.[0];
-    if (found === undefined) return undefined;
-    at += found.length;
-    return found;
+    const token = pattern.exec(source)?.[0];
+    if (token === undefined) return undefined;
+    at += token.length;
+    return token;
   };
   const push = (kind: Token['kind'], text: string, spanned: string): void => {
     tokens.push({ kind, text, line });

@@ -15,9 +15,9 @@ test('the project mentions no machine path and has no TODO comments', () => {
 
 test('machine paths are found, similar texts are not', () => {
   for (const place of ['work/main', 'root/.relay', 'home/ann', 'Users/ann/x']) {
-    assert.ok(found(`see /${place}`), place);
-    assert.ok(found(`"/${place}"`), place);
-    assert.ok(found(`file:///${place}`), place);
+    assert.ok(isFlagged(`see /${place}`), place);
+    assert.ok(isFlagged(`"/${place}"`), place);
+    assert.ok(isFlagged(`file:///${place}`), place);
   }
   for (const text of [
     `src/${'work'}/main.ts`,
@@ -28,7 +28,7 @@ test('machine paths are found, similar texts are not', () => {
     'a/root/b',
     '/root',
   ]) {
-    assert.ok(!found(text), text);
+    assert.ok(!isFlagged(text), text);
   }
 });
 
@@ -43,7 +43,7 @@ test('TODO comments are found in every language', () => {
       `<!-- ${word} -->`,
       `// x (${word})`,
     ]) {
-      assert.ok(found(text), text);
+      assert.ok(isFlagged(text), text);
     }
   }
   for (const text of [
@@ -52,7 +52,7 @@ test('TODO comments are found in every language', () => {
     `grep "${later}|${broken}"`,
     '// todo list',
   ]) {
-    assert.ok(!found(text), text);
+    assert.ok(!isFlagged(text), text);
   }
 });
 
@@ -66,14 +66,14 @@ test('commands that install our packages by name are found; installs from files 
     "pip install 'contextrelay[async]'",
     '"needs: pip3 install contextrelay"',
   ])
-    assert.ok(found(text), text);
+    assert.ok(isFlagged(text), text);
   for (const text of [
     'npm install -g ./contextrelay-0.2.0.tgz',
     'npx --no-install contextrelay push, then `import "contextrelay"`',
     "pip install './python[async]'",
     'npx --prefix deploy/cloudflare wrangler r2 bucket create contextrelay',
   ])
-    assert.ok(!found(text), text);
+    assert.ok(!isFlagged(text), text);
 });
 
 test('the lockfile names no registry and contains every platform', () => {
@@ -118,6 +118,6 @@ test('a registry, a missing checksum and a missing platform in the lockfile are 
   ]);
 });
 
-function found(text: string): boolean {
+function isFlagged(text: string): boolean {
   return checkWords([{ path: 'x', text: `a line\n${text}\n` }]).length > 0;
 }

@@ -37,7 +37,7 @@ test('the failure of a remote agent is a failed result here, and a missing agent
 test('parts, turns and contexts pass unchanged to an agent behind another relay', async () => {
   await using theirs = await startTestServer();
   const parts: JsonObject[] = [{ data: { seats: 2 } }, { raw: btoa('ticket'), filename: 'ticket.txt' }];
-  await using there = await startAgent(theirs.url, ({ text }) =>
+  await using otherAgent = await startAgent(theirs.url, ({ text }) =>
     text.includes('blue') ? says('COMPLETED', 'booked', [{ parts }]) : says('INPUT_REQUIRED', 'which one?'),
   );
   await using ours = await startTestServer();
@@ -54,7 +54,7 @@ test('parts, turns and contexts pass unchanged to an agent behind another relay'
   assert.equal(file!.filename, 'ticket.txt');
   assert.equal(await (await fetch(file!.content!.value as string)).text(), 'ticket');
   await caller.sendMessage(request('another, blue', { contextId }));
-  const [first, second, third] = there.jobs.map(({ message }) => message!);
+  const [first, second, third] = otherAgent.jobs.map(({ message }) => message!);
   assert.equal(second!.taskId, first!.taskId);
   assert.equal(second!.contextId, first!.contextId);
   assert.notEqual(third!.taskId, first!.taskId);

@@ -143,15 +143,15 @@ test('tasks of senders that are not allowed are refused with an answer', async (
 test('a sender that gave up can ask again by id', async () => {
   await using server = await startTestServer();
   const bridge = new AgentBridge(client(server));
-  const sent = await bridge.send('later');
-  await assert.rejects(bridge.wait(sent.id, { timeout: 20 }), (error) => isRelayError(error, 'timeout'));
+  const sentTask = await bridge.send('later');
+  await assert.rejects(bridge.wait(sentTask.id, { timeout: 20 }), (error) => isRelayError(error, 'timeout'));
   await using _ = await startWorker(
     server,
     agent(({ text }) => ({ output: `did ${text}` })),
   );
-  assert.equal((await bridge.wait(sent.id)).text, 'did later');
+  assert.equal((await bridge.wait(sentTask.id)).text, 'did later');
   // Another client can wait for the result by the task's URL, even after the task has ended.
-  assert.equal((await new AgentBridge(client(server)).wait(sent.url)).text, 'did later');
+  assert.equal((await new AgentBridge(client(server)).wait(sentTask.url)).text, 'did later');
 });
 
 test('a task that already has a result is not run again when it is redelivered', async () => {

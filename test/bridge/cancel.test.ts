@@ -22,14 +22,14 @@ import { startProgram } from './processes.ts';
 const ENDLESS = 'sleep 600 & echo $$ $! > pids; wait';
 
 async function pidsIn(folder: string): Promise<number[]> {
-  let found: number[] = [];
+  let pids: number[] = [];
   await until(() => {
     try {
-      found = readFileSync(join(folder, 'pids'), 'utf8').trim().split(' ').map(Number);
+      pids = readFileSync(join(folder, 'pids'), 'utf8').trim().split(' ').map(Number);
     } catch {}
-    return found.length === 2;
+    return pids.length === 2;
   });
-  return found;
+  return pids;
 }
 
 const waitForEnd = (pids: readonly number[]) =>
@@ -88,14 +88,14 @@ test('a task that is canceled before it is claimed is never delivered and is not
   const bridge = new AgentBridge(client(server));
   const { id } = await bridge.send('too late');
   await client(server).tasks.cancel(id);
-  const seen: string[] = [];
+  const texts: string[] = [];
   const note = agent(({ text }) => {
-    seen.push(text);
+    texts.push(text);
     return { output: text };
   });
   await using under = await startWorker(server, note);
   await bridge.pushAndWait('next');
-  assert.deepEqual(seen, ['next']);
+  assert.deepEqual(texts, ['next']);
   assert.ok(!under.events.some((event) => event.type === 'task' && event.id === id));
   assert.equal((await client(server).channels.inspect('agent-tasks.dead')).messages, 0);
 });

@@ -26,8 +26,8 @@ test('an encrypted task is shown with its result to holders of the key, and with
   using outsider = temporaryHome();
   const relay = member(insider.home, server.url);
   for (const channel of CHANNELS) await relay(['channel', 'key', 'new', channel]);
-  const sent = await relay(['bridge', 'send', 'a secret', '--encrypt', '--json']);
-  const { id, url } = JSON.parse(sent.stdout);
+  const sendResult = await relay(['bridge', 'send', 'a secret', '--encrypt', '--json']);
+  const { id, url } = JSON.parse(sendResult.stdout);
   const waiting = await relay(['task', 'show', url]);
   assert.match(waiting.stdout, /queued/);
   const brought = await relay(['task', 'done', id, 'the answer', '--encrypt']);

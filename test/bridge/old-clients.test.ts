@@ -62,8 +62,8 @@ test('an answer without a task id that arrives before anybody waits for it is no
   // The channel delivers in order: when this result has arrived, the old answer has arrived too.
   await relay.tasks.done(other.id, { summary: 'done' });
   await listening.wait(other.id, { signal });
-  const found = await listening.wait(task.id, { signal, unmarked: true });
-  assert.deepEqual([found?.url, found?.url === noise.url], [answer.url, false]);
+  const received = await listening.wait(task.id, { signal, unmarked: true });
+  assert.deepEqual([received?.url, received?.url === noise.url], [answer.url, false]);
 });
 
 test('an unrelated push to the done channel is not the answer to a task that a bridge runs', async () => {

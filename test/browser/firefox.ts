@@ -6,10 +6,10 @@ import { WebSocket } from 'ws';
 import { until } from '../until.ts';
 
 const EXECUTABLES = ['/usr/bin/firefox-esr', '/usr/bin/firefox'];
-const found = EXECUTABLES.find((path) => existsSync(path));
+const executable = EXECUTABLES.find((path) => existsSync(path));
 
 /** Reason to skip tests with Firefox, or false. */
-export const noFirefox: string | false = found ? false : 'there is no Firefox on this machine';
+export const noFirefox: string | false = executable ? false : 'there is no Firefox on this machine';
 
 // These settings stop Firefox's own requests, so every request comes from the page.
 const SETTINGS = {
@@ -54,7 +54,7 @@ export class Firefox implements AsyncDisposable {
     );
     writeFileSync(join(this.#profile, 'user.js'), lines.join('\n'));
     const args = ['--headless', '--no-remote', '--profile', this.#profile, '--remote-debugging-port', '0'];
-    this.#process = spawn(found!, args, {
+    this.#process = spawn(executable!, args, {
       stdio: ['ignore', 'ignore', 'pipe'],
       // A separate home, so that Firefox leaves no files in the home of the user.
       env: { ...process.env, HOME: this.#profile, MOZ_CRASHREPORTER_DISABLE: '1' },

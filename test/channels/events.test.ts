@@ -54,10 +54,10 @@ test('a channel can be followed with server-sent events whose id is the sequence
 
 test('Last-Event-ID resumes after that event and overrides the query', async () => {
   await using server = await startTestServer();
-  const sent = [];
-  for (let i = 0; i < 5; i++) sent.push((await server.post('/channels/c', { msg: i })).json.seq);
+  const seqs = [];
+  for (let i = 0; i < 5; i++) seqs.push((await server.post('/channels/c', { msg: i })).json.seq);
   const resumed = await listen(server, '/v1/channels/c/events?since=all', {
-    'Last-Event-ID': String(sent[2]),
+    'Last-Event-ID': String(seqs[2]),
   });
   assert.equal((await resumed.next()).data.msg, 3);
   resumed.stop();
@@ -99,8 +99,8 @@ test('an invalid request for events is rejected with the reason', async () => {
 
 test('a stopping server ends its streams at once, and a disconnected reader is released', async () => {
   const server = await startTestServer();
-  const left = await listen(server, '/channels/c/events');
-  left.stop();
+  const listener = await listen(server, '/channels/c/events');
+  listener.stop();
   const events = await listen(server, '/channels/c/events');
   const ended = events.next().then(
     () => 'an event',

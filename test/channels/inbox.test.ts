@@ -94,15 +94,15 @@ test('one read returns a page, and the next read continues after the mark', asyn
     await t.relay.channels.publish(i % 3 === 0 ? 'a' : 'b', i);
     t.advance(1);
   }
-  const seen: unknown[] = [];
+  const received: unknown[] = [];
   for (let page = 0; page < 3; page++) {
     const inbox = await t.relay.inbox.read('ann', { limit: 40 });
     assert.equal(inbox.more, page < 2);
-    seen.push(...inbox.messages.map(({ msg }) => msg));
+    received.push(...inbox.messages.map(({ msg }) => msg));
     await t.relay.inbox.markRead('ann', inbox.cursors);
   }
   assert.deepEqual(
-    seen,
+    received,
     Array.from({ length: 90 }, (_, i) => i),
   );
 });
@@ -172,7 +172,7 @@ test('the inbox behaves the same over HTTP', async () => {
 test('the number of follows of a tenant is limited', async () => {
   await using t = openTestCore();
   const { records } = t.core.deps.engine;
-  const counted = async () => (await records.get('ten.local/inbox-follows'))?.value;
+  const followCount = async () => (await records.get('ten.local/inbox-follows'))?.value;
   // Simulate a store of an earlier version, which did not count follows.
   await t.relay.inbox.follow('ann', 'a');
   await t.relay.inbox.follow('ann', 'b');
@@ -180,7 +180,7 @@ test('the number of follows of a tenant is limited', async () => {
   await t.relay.inbox.unfollow('ann', 'b');
   await t.relay.inbox.follow('bob', 'a');
   await t.relay.inbox.follow('bob', 'a');
-  assert.equal(await counted(), 2);
+  assert.equal(await followCount(), 2);
   await records.put('ten.local/inbox-follows', INBOX_FOLLOWS - 1);
   await t.relay.inbox.follow('cy', 'a');
   await assert.rejects(
@@ -190,5 +190,5 @@ test('the number of follows of a tenant is limited', async () => {
   await t.relay.inbox.follow('cy', 'a');
   await t.relay.inbox.unfollow('cy', 'a');
   await t.relay.inbox.follow('dan', 'a');
-  assert.equal(await counted(), INBOX_FOLLOWS);
+  assert.equal(await followCount(), INBOX_FOLLOWS);
 });

@@ -19,7 +19,7 @@ const AT_ONCE = 64;
  * order.
  */
 class Tally {
-  readonly #seen: Uint8Array;
+  readonly #received: Uint8Array;
   readonly #name: string;
   last = 0;
   count = 0;
@@ -27,19 +27,19 @@ class Tally {
 
   constructor(name: string, messages: number) {
     this.#name = name;
-    this.#seen = new Uint8Array(messages);
+    this.#received = new Uint8Array(messages);
   }
 
   take(n: number, seq: number): void {
     assert.ok(seq > this.last, `${this.#name}: ${seq} after ${this.last}`);
-    assert.equal(this.#seen[n], 0, `${this.#name}: ${n} came twice`);
-    this.#seen[n] = 1;
+    assert.equal(this.#received[n], 0, `${this.#name}: ${n} came twice`);
+    this.#received[n] = 1;
     this.last = seq;
     this.count++;
   }
 
   get complete(): boolean {
-    return this.count === this.#seen.length;
+    return this.count === this.#received.length;
   }
 }
 

@@ -59,18 +59,18 @@ test('the rest of the path is the channel name, with any characters, and the sam
 
 test('a socket resumes after the given sequence number, and is notified of a gap', async () => {
   await using server = await startTestServer({ channels: { messages: 16 } });
-  const sent: number[] = [];
-  for (let i = 0; i < 40; i++) sent.push((await server.relay.channels.publish('c', i)).seq);
+  const seqs: number[] = [];
+  for (let i = 0; i < 40; i++) seqs.push((await server.relay.channels.publish('c', i)).seq);
   await server.core.core.sweepStore();
-  await using behind = await connect(`${server.ws}/ws/c?since=${sent[2]}`);
+  await using behind = await connect(`${server.ws}/ws/c?since=${seqs[2]}`);
   const [gap, ...messages] = await behind.take(17);
-  assert.deepEqual(gap, { gap: true, after: sent[2], next: sent[24] });
+  assert.deepEqual(gap, { gap: true, after: seqs[2], next: seqs[24] });
   assert.deepEqual(
     messages.map(({ msg }) => msg),
     Array.from({ length: 16 }, (_, i) => 24 + i),
   );
   assert.ok(messages.every((message) => !('gap' in message)));
-  await using near = await connect(`${server.ws}/ws/c?since=${sent[37]}`);
+  await using near = await connect(`${server.ws}/ws/c?since=${seqs[37]}`);
   assert.deepEqual(
     (await near.take(2)).map(({ msg }) => msg),
     [38, 39],
@@ -204,8 +204,8 @@ test('an invalid request is rejected with the reason before the socket opens', a
     ['/elsewhere', 404, 'no_route'],
   ];
   for (const [path, status, code] of cases) {
-    const { status: found, json } = await refusal(server.ws + path);
-    assert.deepEqual([path, found, json.code], [path, status, code]);
+    const { status: actualStatus, json } = await refusal(server.ws + path);
+    assert.deepEqual([path, actualStatus, json.code], [path, status, code]);
     assert.ok(json.error && json.hint);
   }
 });

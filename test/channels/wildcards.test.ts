@@ -36,13 +36,13 @@ describe('a subscription with wildcards', () => {
 
   /** Reads `count` messages and returns each as `channel message`. */
   async function read(client: ContextRelay, pattern: string, count: number, since?: string) {
-    const found: string[] = [];
+    const received: string[] = [];
     await using messages = client.subscribe(pattern, since === undefined ? {} : { since });
     for await (const { channel, msg } of messages) {
-      found.push(`${channel} ${msg}`);
-      if (found.length === count) break;
+      received.push(`${channel} ${msg}`);
+      if (received.length === count) break;
     }
-    return found.sort();
+    return received.sort();
   }
 
   test('gets stored messages, new ones, and those of channels that appear later', async () => {

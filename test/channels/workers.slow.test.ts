@@ -33,11 +33,11 @@ test('eight workers, two of them killed, do a thousand tasks: each is acknowledg
       worker.child.kill('SIGKILL');
       await worker.ended;
     }
-    const left = async () => {
+    const remainingJobs = async () => {
       const { groups } = await client.channels.inspect('tasks');
       return groups[0]!.backlog + groups[0]!.leases.length;
     };
-    await until(async () => (await left()) <= 0, { everyMs: 100, timeoutMs: 300_000 });
+    await until(async () => (await remainingJobs()) <= 0, { everyMs: 100, timeoutMs: 300_000 });
     // Wait for slow workers to report what they took.
     const countOutput = (worker: Running, pattern: RegExp) => worker.output().match(pattern)?.length ?? 0;
     const living = workers.filter((worker) => !killed.includes(worker));

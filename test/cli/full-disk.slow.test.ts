@@ -91,8 +91,12 @@ for (const end of ['SIGKILL', 'SIGTERM'] as const) {
       return refused.status !== 200 && 'writable' in ((await ready.clone().json()) as object);
     });
     assert.equal(refused.status, 507);
-    const found = await fetch(`${url}/threads/${thread_id}/search?q=needle`);
-    assert.equal(((await found.json()) as { hits?: unknown[] }).hits?.length, 1, 'searching needs no room');
+    const response = await fetch(`${url}/threads/${thread_id}/search?q=needle`);
+    assert.equal(
+      ((await response.json()) as { hits?: unknown[] }).hits?.length,
+      1,
+      'searching needs no room',
+    );
     assert.equal(((await refused.json()) as { code: string }).code, 'store_full');
     const { writable, warnings } = (await ready.json()) as { writable: boolean; warnings: string[] };
     assert.deepEqual([ready.status, writable], [200, false]);

@@ -53,8 +53,8 @@ test('push, peek and pull print JSON with --json', async () => {
   const pointer = JSON.parse(pushed.stdout);
   assert.equal(pointer.size, 12);
   assert.deepEqual(pointer.tokens, { tokens: 3, tokenizer: 'o200k_base', estimated: false });
-  const left = Date.parse(pointer.expires_at) - Date.now();
-  assert.ok(left > 0 && left <= 90_000);
+  const remainingMs = Date.parse(pointer.expires_at) - Date.now();
+  assert.ok(remainingMs > 0 && remainingMs <= 90_000);
 
   const peeked = JSON.parse((await relay(['peek', pointer.url, '--json'], { home })).stdout);
   assert.equal(peeked.id, pointer.id);
@@ -71,8 +71,8 @@ test('a part of a payload can be pulled', async () => {
   const url = await push(`${Array.from({ length: 50 }, (_, i) => `line ${i + 1}`).join('\n')}\n`);
   assert.equal((await relay(['pull', url, '--lines', '3-4'], { home })).stdout, 'line 3\nline 4\n');
   assert.equal((await relay(['pull', url, '--lines', '-1'], { home })).stdout, 'line 50\n');
-  const found = await relay(['pull', url, '--grep', 'LINE 1?7$', '-i'], { home });
-  assert.match(found.stdout, /7.*line 7\n.*17.*line 17\n/s);
+  const result = await relay(['pull', url, '--grep', 'LINE 1?7$', '-i'], { home });
+  assert.match(result.stdout, /7.*line 7\n.*17.*line 17\n/s);
   const json = await push('{"a": {"b": [1, "two"]}}');
   assert.equal(
     (await relay(['pull', json, '--json-pointer', '/a/b'], { home })).stdout.replace(/\s/g, ''),
@@ -92,9 +92,9 @@ test('25 MB go through pipes and come back the same', async () => {
     { home },
   );
   assert.equal(code, 0, stderr);
-  const sent = readFileSync(big);
-  assert.ok(readFileSync(join(home, 'piped')).equals(sent), 'through a pipe');
-  assert.ok(readFileSync(join(home, 'filed')).equals(sent), 'into a file');
+  const original = readFileSync(big);
+  assert.ok(readFileSync(join(home, 'piped')).equals(original), 'through a pipe');
+  assert.ok(readFileSync(join(home, 'filed')).equals(original), 'into a file');
 });
 
 test('a large, empty or missing input is rejected with a sentence', async () => {

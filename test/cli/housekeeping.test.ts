@@ -75,8 +75,8 @@ test('doctor passes on a healthy store and names problems', async () => {
   assert.equal(open.code, 1);
   const { ok, checks } = JSON.parse(open.stdout);
   assert.equal(ok, false);
-  const found = checks.find((check: { name: string }) => check.name === 'home');
-  assert.equal(found.fix, `chmod 700 ${home}`);
+  const homeCheck = checks.find((check: { name: string }) => check.name === 'home');
+  assert.equal(homeCheck.fix, `chmod 700 ${home}`);
 });
 
 test('doctor warns about a relay of another version on the PATH', async () => {

@@ -17,9 +17,9 @@ const type = (folder: ScratchFolder, line: string, stdin = '') =>
 
 /** Returns the rest of the line after these words, which is the printed command. */
 function printed(text: string, label: string): string {
-  const found = text.split('\n').find((line) => line.includes(label));
-  assert.ok(found, `${label} in ${text}`);
-  return found.slice(found.indexOf(label) + label.length).trim();
+  const labelLine = text.split('\n').find((line) => line.includes(label));
+  assert.ok(labelLine, `${label} in ${text}`);
+  return labelLine.slice(labelLine.indexOf(label) + label.length).trim();
 }
 
 test('commands that are printed in a clone can be typed unchanged', async () => {

@@ -98,9 +98,12 @@ test('an MCP tool that can no longer be loaded reports it', async (t) => {
   assert.match(await answer.text(), /was replaced while it was running.*relay down, then relay up/);
   const message = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'do it' }] };
   const init = { method: 'POST', headers: { ...JSON_TYPE, 'A2A-Version': '1.0' } };
-  const sent = await fetch(`${url}/a2a/relay/message:send`, { ...init, body: JSON.stringify({ message }) });
-  assert.equal(sent.status, 503, await sent.clone().text());
-  assert.match(await sent.text(), /was replaced while it was running/);
+  const response = await fetch(`${url}/a2a/relay/message:send`, {
+    ...init,
+    body: JSON.stringify({ message }),
+  });
+  assert.equal(response.status, 503, await response.clone().text());
+  assert.match(await response.text(), /was replaced while it was running/);
 });
 
 test('a WebSocket that needs a replaced file is rejected with 503', async (t) => {

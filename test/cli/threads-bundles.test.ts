@@ -39,21 +39,21 @@ test('an exported thread is imported on another store with the same state, artif
   const fact = '[{"op":"add","path":"/facts/-","value":{"id":"f","key":"k","value":"v"}}]';
   await stdoutOf(['state', 'patch', '--json', fact]);
   await stdoutOf(['export', '--thread', id.slice(0, 12), '--out', 'bundle.zip']);
-  const there = { home: join(home, 'elsewhere') };
-  assert.equal(await stdoutOf(['import', 'bundle.zip'], there), id);
-  const [here, copy] = [
+  const otherHome = { home: join(home, 'elsewhere') };
+  assert.equal(await stdoutOf(['import', 'bundle.zip'], otherHome), id);
+  const [original, copy] = [
     await stdoutOf(['replay', id, '--json']),
-    await stdoutOf(['replay', '--json'], there),
+    await stdoutOf(['replay', '--json'], otherHome),
   ];
-  assert.equal(copy, here);
-  const result = await runHere(['artifact', 'get', ref], { ...there, cwd: home });
+  assert.equal(copy, original);
+  const result = await runHere(['artifact', 'get', ref], { ...otherHome, cwd: home });
   assert.deepEqual(result.bytes, content);
   assert.equal(
-    await stdoutOf(['tail', '--all', '--json', '-t', id], there).then((t) => t.split('\n').length > 3),
+    await stdoutOf(['tail', '--all', '--json', '-t', id], otherHome).then((t) => t.split('\n').length > 3),
     true,
   );
 
-  const again = await runHere(['import', 'bundle.zip'], { ...there, cwd: home });
+  const again = await runHere(['import', 'bundle.zip'], { ...otherHome, cwd: home });
   assert.equal(again.code, 1);
   assert.match(again.stderr, /already exists/);
   const piped = await shell(`$relay export ${id} | $relay import - --home piped`, { home });
@@ -73,13 +73,13 @@ test('an export lists damaged artifacts and contains the rest', async () => {
   const { out, damaged } = JSON.parse(run.stdout);
   assert.deepEqual([out, damaged], [join(home, 'rest.zip'), [missing, edited]]);
   for (const ref of [missing, edited]) assert.match(run.stderr, new RegExp(ref));
-  const there = { home: join(home, 'salvaged') };
-  const imported = await runHere(['import', 'rest.zip', '--json'], { ...there, cwd: home });
+  const otherHome = { home: join(home, 'salvaged') };
+  const imported = await runHere(['import', 'rest.zip', '--json'], { ...otherHome, cwd: home });
   assert.equal(imported.code, 0, imported.stderr);
   assert.deepEqual(JSON.parse(imported.stdout).damaged, [missing, edited]);
   assert.match(imported.stderr, /has no content/);
-  assert.equal(await stdoutOf(['artifact', 'get', whole], there), 'whole.txt');
-  assert.equal((await runHere(['artifact', 'get', missing], there)).code, 3);
+  assert.equal(await stdoutOf(['artifact', 'get', whole], otherHome), 'whole.txt');
+  assert.equal((await runHere(['artifact', 'get', missing], otherHome)).code, 3);
 });
 
 test('a file that is not a bundle is rejected, and nothing is stored', async () => {
@@ -143,8 +143,8 @@ function fingerprint(dir: string): string {
 test('threads of a Go relay are imported with their ids, and its folder is not changed', async () => {
   const dir = goRelay();
   const before = fingerprint(dir);
-  const there = { home: join(home, 'moved') };
-  const imported = JSON.parse(await stdoutOf(['import', '--legacy', dir, '--json'], there));
+  const otherHome = { home: join(home, 'moved') };
+  const imported = JSON.parse(await stdoutOf(['import', '--legacy', dir, '--json'], otherHome));
   assert.equal(imported.imported, 1);
   assert.deepEqual([imported.threads.length, imported.threads[0].thread_id], [1, OLD]);
   const [renamed, ...notes] = imported.threads[0].notes;
@@ -157,7 +157,7 @@ test('threads of a Go relay are imported with their ids, and its folder is not c
     'versions without an event, which got a new one: 6',
   ]);
 
-  const state = JSON.parse(await stdoutOf(['state', 'get', '--thread', OLD], there));
+  const state = JSON.parse(await stdoutOf(['state', 'get', '--thread', OLD], otherHome));
   assert.equal(state.version, 7);
   assert.deepEqual(state.facts, [
     { id: 'f1', key: 'db', value: 'SQLite', at: '2026-01-01T00:00:00Z', by: 'ada' },
@@ -165,17 +165,17 @@ test('threads of a Go relay are imported with their ids, and its folder is not c
   const [unchanged, changed] = state.decisions[0].evidence_refs;
   assert.equal(unchanged, NOTES);
   assert.match(changed, /^[0-9a-f]{26}$/);
-  assert.equal(await stdoutOf(['artifact', 'get', changed, '-t', OLD], there), '{"a":1}');
-  assert.equal(await stdoutOf(['artifact', 'get', 'notes.md', '-t', OLD], there), '# Notes');
-  const original = await stdoutOf(['artifact', 'get', 'legacy-state.json', '-t', OLD], there);
+  assert.equal(await stdoutOf(['artifact', 'get', changed, '-t', OLD], otherHome), '{"a":1}');
+  assert.equal(await stdoutOf(['artifact', 'get', 'notes.md', '-t', OLD], otherHome), '# Notes');
+  const original = await stdoutOf(['artifact', 'get', 'legacy-state.json', '-t', OLD], otherHome);
   assert.equal(JSON.parse(original).version, 7);
-  const output = await stdoutOf(['show', 'old run'], there);
+  const output = await stdoutOf(['show', 'old run'], otherHome);
   assert.match(output, /created +2026-01-01T00:00:00\.000Z/);
-  const events = await stdoutOf(['tail', OLD, '--all'], there);
+  const events = await stdoutOf(['tail', OLD, '--all'], otherHome);
   assert.match(events, /legacy\.event {2}\{"line":"2026-01-01T00:01:00Z patched"\}/);
-  assert.match(await stdoutOf(['replay', OLD], there), /same as the state/);
+  assert.match(await stdoutOf(['replay', OLD], otherHome), /same as the state/);
 
-  const again = JSON.parse(await stdoutOf(['import', '--legacy', dir, '--json'], there));
+  const again = JSON.parse(await stdoutOf(['import', '--legacy', dir, '--json'], otherHome));
   assert.deepEqual([again.imported, again.threads[0].outcome], [0, 'here already']);
   assert.equal(fingerprint(dir), before);
 });

@@ -468,8 +468,8 @@ test('claude: without its socket, a session at a terminal is woken by the hook i
   place.start('script', ['-qec', `stty cols 100 rows 40; ${place.program} HELLO`, '/dev/null']);
   await place.seen('HELLO');
   const files = readdirSync(join(home, '.claude', 'sessions'));
-  const found = files.map((file) => place.folder.json(join('../home/.claude/sessions', file)));
-  rmSync(found.find(({ sessionId }) => sessionId !== undefined).messagingSocketPath);
+  const sessions = files.map((file) => place.folder.json(join('../home/.claude/sessions', file)));
+  rmSync(sessions.find(({ sessionId }) => sessionId !== undefined).messagingSocketPath);
   turn.resolve({ text: 'All is well.' });
   await until(async () => (await place.agent())?.session.reach === 'now');
   const conversation = await place.send('MESSAGE-WITHOUT-A-SOCKET');

@@ -81,12 +81,12 @@ type Answer = Awaited<ReturnType<typeof ask>>;
 /**
  * Asserts that the client answered, sent its model as many requests as without hooks, and printed no error of a hook.
  */
-function assertUndisturbed(seen: Answer, plain: Answer): void {
-  const output = `${seen.stdout}\n${seen.stderr}`;
-  assert.equal(seen.code, 0, output);
-  assert.match(seen.stdout, /All is well\./);
-  assert.equal(seen.requests, plain.requests, output);
-  for (const text of [seen.sent, output]) assert.doesNotMatch(text, /relay: (?:command )?not found/i);
+function assertUndisturbed(result: Answer, plain: Answer): void {
+  const output = `${result.stdout}\n${result.stderr}`;
+  assert.equal(result.code, 0, output);
+  assert.match(result.stdout, /All is well\./);
+  assert.equal(result.requests, plain.requests, output);
+  for (const text of [result.sent, output]) assert.doesNotMatch(text, /relay: (?:command )?not found/i);
 }
 
 function program(t: TestContext, name: ClientName): string | null {
@@ -105,8 +105,8 @@ for (const client of ['claude', 'codex', 'gemini'] as const) {
     const env = { PATH: withRelay(folder) };
     assert.equal((await folder.relay(['install', client], { env })).code, 0);
     assertUndisturbed(await ask(client, binary, folder), plain);
-    const there = await ask(client, binary, folder, { env });
-    assert.ok(there.sent.includes(TASK), `the brief is in the request\n${there.stdout}\n${there.stderr}`);
+    const answer = await ask(client, binary, folder, { env });
+    assert.ok(answer.sent.includes(TASK), `the brief is in the request\n${answer.stdout}\n${answer.stderr}`);
   });
 }
 
@@ -129,6 +129,6 @@ test('the Gemini extension does nothing if relay is not on the PATH', async (t) 
   for (const part of ['gemini-extension.json', 'hooks', 'skill'])
     cpSync(join(ROOT, part), join(place, part === 'skill' ? 'skills' : part), { recursive: true });
   assertUndisturbed(await ask('gemini', binary, folder), plain);
-  const there = await ask('gemini', binary, folder, { env: { PATH: withRelay(folder) } });
-  assert.ok(there.sent.includes(TASK), `the brief is in the request\n${there.stdout}\n${there.stderr}`);
+  const answer = await ask('gemini', binary, folder, { env: { PATH: withRelay(folder) } });
+  assert.ok(answer.sent.includes(TASK), `the brief is in the request\n${answer.stdout}\n${answer.stderr}`);
 });

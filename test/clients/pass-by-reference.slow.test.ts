@@ -58,7 +58,7 @@ for (const client of ['claude', 'codex'] as const)
     const target = join(home, 'graph.json');
     let answers: readonly string[] = [];
     let runs = 1;
-    const sent: string[] = [];
+    const toolArguments: string[] = [];
     await using model = new FakeModel((toolResults) => {
       answers = toolResults;
       if (toolResults.length === 0) return { tool: 'read_graph', args: {} };
@@ -67,7 +67,7 @@ for (const client of ['claude', 'codex'] as const)
       if (toolResults.length > 1 || (client === 'codex' && runs === 1)) return { text: 'done' };
       const handle = /\[(relay:\d+) · /.exec(toolResults[0]!)?.[1] ?? 'none';
       const args = { path: target, content: handle };
-      sent.push(JSON.stringify(args));
+      toolArguments.push(JSON.stringify(args));
       return { tool: 'write_file', args };
     }, 'write_file');
     const relayHome = join(home, '.relay');
@@ -103,15 +103,15 @@ for (const client of ['claude', 'codex'] as const)
       ({ stdout, stderr } = await runClient(found.program, again, place));
     }
     assert.equal(answers.length, 2, `${stdout}\n${stderr}`);
-    const written = readFileSync(target);
+    const output = readFileSync(target);
     assert.ok(
-      written.length > 300_000,
-      `${written.length}: ${written.toString().slice(0, 200)} ${answers[0]!.slice(0, 1_500)}`,
+      output.length > 300_000,
+      `${output.length}: ${output.toString().slice(0, 200)} ${answers[0]!.slice(0, 1_500)}`,
     );
     const graph = { entities: entities.map(({ type: _, ...rest }) => rest), relations: [] };
-    assert.deepEqual(JSON.parse(written.toString()), graph);
-    assert.equal(written.toString(), JSON.stringify(graph, null, 2));
-    const through = await Promise.all([...answers, ...sent].map((text) => countTokens(text)));
+    assert.deepEqual(JSON.parse(output.toString()), graph);
+    assert.equal(output.toString(), JSON.stringify(graph, null, 2));
+    const through = await Promise.all([...answers, ...toolArguments].map((text) => countTokens(text)));
     const tokens = through.reduce((sum, count) => sum + count.tokens, 0);
     assert.ok(tokens < 300, `${tokens} tokens`);
     rmSync(home, { recursive: true, force: true, maxRetries: 5 });

@@ -153,16 +153,16 @@ function costOf(request: Json, brief: string): number {
 
 /** Returns the programs of all clients. Skips the test if one is missing. */
 function programs(t: TestContext): { readonly [name: string]: string } | null {
-  const found: { [name: string]: string } = {};
+  const programPaths: { [name: string]: string } = {};
   for (const name of ORDER) {
     const client = installedClient(name);
     if (!('program' in client)) {
       t.skip(client.missing);
       return null;
     }
-    found[name] = client.program;
+    programPaths[name] = client.program;
   }
-  return found;
+  return programPaths;
 }
 
 test('work goes from Claude Code to Codex, Gemini CLI and OpenCode, and each gets the work of the previous one', async (t) => {
@@ -185,16 +185,17 @@ test('work goes from Claude Code to Codex, Gemini CLI and OpenCode, and each get
     const relay = join(folder.home, 'bin', 'relay');
     const sync = `${relay} project sync --done "read ${file}" --next "${open}" --blocked "${stuck}"`;
     const request = await session(name, program[name]!, folder, `echo '// ${name}' >> ${file} && ${sync}`);
-    const sent = textsOf(request);
+    const requestText = textsOf(request);
     const expected = [TASK, CONSTRAINT, 'Test: npm test = ', 'In src/: v4/', ...left];
     for (const phrase of expected)
-      assert.ok(sent.includes(phrase), `${name}: ${phrase}\n${sent.slice(-6_000)}`);
-    assert.equal(sent.split('# Project brief: zod').length, 2, 'the brief is there once');
+      assert.ok(requestText.includes(phrase), `${name}: ${phrase}\n${requestText.slice(-6_000)}`);
+    assert.equal(requestText.split('# Project brief: zod').length, 2, 'the brief is there once');
     assert.match(folder.read('state.json'), new RegExp(open), `${name} ran its command`);
     left = [...left, open, stuck, `M ${file}`];
 
     // Count the brief as BRIEF_TOKENS, its maximum. The brief of this repository is shorter.
-    const [brief = ''] = /# Project brief: zod[\s\S]*?relay project sync --done[^\n]*/.exec(sent) ?? [];
+    const [brief = ''] =
+      /# Project brief: zod[\s\S]*?relay project sync --done[^\n]*/.exec(requestText) ?? [];
     const own = costOf(request, brief);
     t.diagnostic(`${NAMES[name]}: ${own} tokens and a brief of ${countTokens(brief).tokens}`);
     assert.ok(own + BRIEF_TOKENS <= 3_000, `${name}: ${own} + ${BRIEF_TOKENS}`);

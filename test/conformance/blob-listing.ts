@@ -8,17 +8,17 @@ export const blobListingCases: readonly Case[] = [
     name: 'blobs: a listing is in UTF-8 key order, with size and time of each blob',
     async run({ blobs }, clock) {
       const keys = IN_ORDER.map((n) => `bll.order/${n}`);
-      const written = new Map<string, { key: string; size: number; at: number }>();
+      const expectedByKey = new Map<string, { key: string; size: number; at: number }>();
       for (const [i, key] of shuffled(keys).entries()) {
         clock.advance(1000);
         const bytes = patterned(i % 3 ? i : 150_000 + i);
         await blobs.put(key, i % 2 ? bytes : streamOf(bytes));
-        written.set(key, { key, size: bytes.length, at: clock.now() });
+        expectedByKey.set(key, { key, size: bytes.length, at: clock.now() });
       }
       const page = await blobs.list('bll.order/');
       same(
         page.items.map(({ key, size, at }) => ({ key, size, at })),
-        keys.map((key) => written.get(key)),
+        keys.map((key) => expectedByKey.get(key)),
       );
       same(page.next, undefined);
     },
@@ -29,15 +29,15 @@ export const blobListingCases: readonly Case[] = [
       const keys = range(25).map((i) => `bll.page/${String(i).padStart(2, '0')}`);
       for (const key of shuffled(keys)) await blobs.put(key, patterned(1));
       for (const limit of [1, 7, 24, 25, 26]) {
-        const seen: string[] = [];
+        const listedKeys: string[] = [];
         let after: string | undefined;
         do {
           const page = await blobs.list('bll.page/', { after, limit });
           ok(page.items.length > 0 && page.items.length <= limit, 'at least one and at most the limit');
-          seen.push(...page.items.map((i) => i.key));
+          listedKeys.push(...page.items.map((i) => i.key));
           after = page.next;
         } while (after !== undefined);
-        same(seen, keys, `with ${limit} a page`);
+        same(listedKeys, keys, `with ${limit} a page`);
       }
     },
   },

@@ -28,16 +28,16 @@ const reading: readonly Case[] = [
       const text = 'x'.repeat(Math.min(200_000, limits.entryBytes - 100));
       const count = Math.ceil(6_000_000 / text.length);
       for (let i = 0; i < count; i++) await logs.append('log.bounded', { i, text });
-      const seen: number[] = [];
+      const readValues: number[] = [];
       let pages = 0;
       for (let after = 0; ; pages++) {
         const { entries } = await logs.read('log.bounded', { after, maxBytes: 500_000 });
         if (entries.length === 0) break;
         ok(entries.length * text.length <= 5_000_000, `${entries.length} entries in one page`);
-        seen.push(...entries.map(({ data }) => (data as { i: number }).i));
+        readValues.push(...entries.map(({ data }) => (data as { i: number }).i));
         after = entries.at(-1)!.seq;
       }
-      same(seen, range(count));
+      same(readValues, range(count));
       ok(pages >= 2, `${pages} pages`);
       same((await logs.read('log.bounded', { maxBytes: 1 })).entries.length > 0, true);
     },
@@ -82,17 +82,17 @@ const reading: readonly Case[] = [
     async run({ logs }) {
       const sequences = await appendAll(logs, 'log.page', range(25));
       for (const limit of [1, 7, 25, 26]) {
-        const seen: unknown[] = [];
+        const readValues: unknown[] = [];
         let after = 0;
         for (;;) {
           const { entries, gap } = await logs.read('log.page', { after, limit });
           same(gap, undefined);
           ok(entries.length <= limit, 'no more than asked for');
           if (entries.length === 0) break;
-          seen.push(...entries.map((e) => e.data));
+          readValues.push(...entries.map((e) => e.data));
           after = entries.at(-1)!.seq;
         }
-        same(seen, range(25), `${limit} at a time`);
+        same(readValues, range(25), `${limit} at a time`);
       }
       same((await logs.read('log.page', { after: sequences[9]! })).entries[0]?.data, 10);
       same((await logs.read('log.page', { after: sequences[9]! - 1 })).entries[0]?.data, 9);

@@ -276,16 +276,16 @@ async function prepared(engine: Engine): Promise<Moving> {
 }
 
 async function collect<T>(items: AsyncIterable<T>, nameOf: (item: T) => string): Promise<Map<string, T>> {
-  const found = new Map<string, T>();
+  const byName = new Map<string, T>();
   for await (const item of items) {
-    ok(!found.has(nameOf(item)), `${nameOf(item)} comes twice`);
-    found.set(nameOf(item), item);
+    ok(!byName.has(nameOf(item)), `${nameOf(item)} comes twice`);
+    byName.set(nameOf(item), item);
   }
-  return found;
+  return byName;
 }
 
 async function assertHolds(blobs: Blobs, key: string, body: Uint8Array): Promise<void> {
-  const found = await blobs.get(key);
-  ok(found, `${key} is there`);
-  sameBytes(await bodyOf(found.body), body, key);
+  const blob = await blobs.get(key);
+  ok(blob, `${key} is there`);
+  sameBytes(await bodyOf(blob.body), body, key);
 }

@@ -27,16 +27,16 @@ export const recordListingCases: readonly Case[] = [
       const keys = range(25).map((i) => `rec.page/${String(i).padStart(2, '0')}`);
       for (const key of shuffled(keys)) await records.put(key, 0);
       for (const limit of [1, 7, 24, 25, 26]) {
-        const seen: string[] = [];
+        const listedKeys: string[] = [];
         let after: string | undefined;
         do {
           const page = await records.list('rec.page/', { after, limit });
           ok(page.items.length > 0, 'a page announced by next is not empty');
           ok(page.items.length <= limit, 'no more than asked for');
-          seen.push(...page.items.map((i) => i.key));
+          listedKeys.push(...page.items.map((i) => i.key));
           after = page.next;
         } while (after !== undefined);
-        same(seen, keys, `with ${limit} a page`);
+        same(listedKeys, keys, `with ${limit} a page`);
       }
       same((await records.list('rec.page/', { after: 'rec.page/24' })).items, []);
     },
@@ -49,15 +49,15 @@ export const recordListingCases: readonly Case[] = [
       await Promise.all(shuffled(keys).map((key) => records.put(key, key)));
       await records.put(`ten.b/pointers/000000000000.${crypto.randomUUID()}`, 'of another');
       for (const limit of [3, 100, 299, 1000]) {
-        const seen: string[] = [];
+        const listedKeys: string[] = [];
         let after: string | undefined;
         do {
           const page = await records.list(list, { after, limit });
           ok(page.items.length > 0 && page.items.length <= limit, 'at least one and at most the limit');
-          seen.push(...page.items.map((i) => i.key));
+          listedKeys.push(...page.items.map((i) => i.key));
           after = page.next;
         } while (after !== undefined);
-        same(seen, keys, `with ${limit} a page`);
+        same(listedKeys, keys, `with ${limit} a page`);
       }
       await records.delete(keys[0]!);
       same((await records.list(list, { limit: 1 })).items[0]?.key, keys[1]);

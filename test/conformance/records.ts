@@ -25,9 +25,9 @@ const readingAndWriting: readonly Case[] = [
         sameText((await records.get(`rec.json/${i}`))?.value, value, `value ${i}`);
       }
       const { items } = await records.list('rec.json/', { limit: 1000 });
-      const found = new Map(items.map((item) => [item.key, item.value]));
+      const values = new Map(items.map((item) => [item.key, item.value]));
       for (const [i, value] of TRICKY_JSON.entries())
-        sameText(found.get(`rec.json/${i}`), value, `listed ${i}`);
+        sameText(values.get(`rec.json/${i}`), value, `listed ${i}`);
     },
   },
   {

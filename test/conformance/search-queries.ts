@@ -77,7 +77,7 @@ export const searchQueryCases: readonly Case[] = [
       same(await keys(index, 'srx.long/', `${words.slice(0, 30).join(' ')} absent`), ['srx.long/1']);
       const searching = keys(index, 'srx.long/', words.join(' '));
       await searching.then(
-        (found) => same(found, ['srx.long/1']),
+        (hits) => same(hits, ['srx.long/1']),
         () => refuses(searching, 'bad_request'),
       );
     },

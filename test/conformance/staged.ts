@@ -20,8 +20,8 @@ export const stagedCases: readonly Case[] = [
         const bytes = patterned(size, size + 1);
         const one = await blobs.stage(`stg.a/${size}`, bytes.slice(), { size });
         const two = await blobs.stage(`stg.a/${size}s`, streamOf(bytes, { piece: 5000 }));
-        for (const { size: found, sha256: hash } of [one, two])
-          same([found, hash], [size, await sha256(bytes)], `what is told of ${size}`);
+        for (const { size: storedSize, sha256: hash } of [one, two])
+          same([storedSize, hash], [size, await sha256(bytes)], `what is told of ${size}`);
         const three = await records.stage(`stg.a/${size}r`, { size });
         ok(
           await records.put(`stg.a/${size}m`, { size }, { expect: 'absent', with: [one, two, three] }),

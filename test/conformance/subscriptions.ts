@@ -162,15 +162,15 @@ export const subscriptionCases: readonly Case[] = [
     name: 'subscriptions: a subscription can be stopped and resumed after the last entry read',
     async run({ logs }) {
       const sequences = await appendAll(logs, 'sub.resume', range(50));
-      const seen: number[] = [];
-      while (seen.length < 50) {
+      const seqs: number[] = [];
+      while (seqs.length < 50) {
         const { signal } = new AbortController();
-        for await (const { seq } of logs.subscribe('sub.resume', { after: seen.at(-1) ?? 0, signal })) {
-          seen.push(seq);
-          if (seen.length % 7 === 0 || seen.length === 50) break;
+        for await (const { seq } of logs.subscribe('sub.resume', { after: seqs.at(-1) ?? 0, signal })) {
+          seqs.push(seq);
+          if (seqs.length % 7 === 0 || seqs.length === 50) break;
         }
       }
-      same(seen, sequences);
+      same(seqs, sequences);
     },
   },
 ];

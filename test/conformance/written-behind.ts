@@ -25,15 +25,15 @@ export const writtenBehindCases: readonly Case[] = [
       await collect((await relay.pointers.pull(id)).body);
       const { key } = await relay.keys.create({ name: 'ann', tenant: 'acme' });
       ok(await core.keys.authenticate(key), 'a key');
-      const written = async () => [
+      const storedCounts = async () => [
         (await engine.records.list(`ptr.${id}/`)).items.filter(({ key }) => key.endsWith('/receipts')).length,
         (await engine.records.list('ten.local/stats/')).items.length,
         (await engine.records.list('ten.acme/key-used/')).items.length,
       ];
-      same(await written(), [0, 0, 0], 'nobody waits for it');
+      same(await storedCounts(), [0, 0, 0], 'nobody waits for it');
       ok(deferred.length > 0, 'it was deferred');
       while (deferred.length > 0) await deferred.shift()!();
-      same(await written(), [1, 1, 1]);
+      same(await storedCounts(), [1, 1, 1]);
       await core.close();
     },
   },
@@ -41,7 +41,7 @@ export const writtenBehindCases: readonly Case[] = [
     name: 'engine: the work of every minute makes no list that grows with the number of pointers',
     async run(engine, clock) {
       let listed = 0;
-      const counted = <I>(list: Engine['records']['list']) => {
+      const countCalls = <I>(list: Engine['records']['list']) => {
         return async (...args: Parameters<typeof list>) => {
           const page = await list(...args);
           listed += 1 + page.items.length;
@@ -50,8 +50,8 @@ export const writtenBehindCases: readonly Case[] = [
       };
       const { blobs, records } = engine;
       const watched = wrapped(engine, {
-        blobs: wrapped(blobs, { list: counted(blobs.list.bind(blobs) as never) }),
-        records: wrapped(records, { list: counted(records.list.bind(records)) }),
+        blobs: wrapped(blobs, { list: countCalls(blobs.list.bind(blobs) as never) }),
+        records: wrapped(records, { list: countCalls(records.list.bind(records)) }),
       });
       const { core, relay } = relayOn(watched, clock.now);
       const push = async () => {

@@ -78,15 +78,15 @@ test('pages by cursor contain every activity once, also those of one write', asy
   const api = httpRelay({ baseUrl: relay.url });
   for (let i = 0; i < 5; i++)
     await Promise.all(Array.from({ length: 6 }, (_, j) => api.channels.publish('c', { i, j })));
-  const seen: string[] = [];
+  const ids: string[] = [];
   for (let after: string | undefined; ; ) {
     const page = await api.activity.list({ after, limit: 7 });
-    seen.push(...page.activities.map(({ id }) => id));
+    ids.push(...page.activities.map(({ id }) => id));
     if (page.next === undefined) break;
     after = page.next;
   }
-  assert.equal(seen.length, 30);
-  assert.equal(new Set(seen).size, 30);
+  assert.equal(ids.length, 30);
+  assert.equal(new Set(ids).size, 30);
   assert.equal((await fetch(`${relay.url}/activity?after=x`)).status, 400);
 });
 
@@ -96,28 +96,28 @@ test('a watcher gets new activities, and resumes after the last one it has seen'
   await api.channels.publish('c', 'before');
   const stop = new AbortController();
   const states: string[] = [];
-  const seen: Activity[] = [];
+  const entries: Activity[] = [];
   const watching = (async () => {
     for await (const entry of api.activity.watch({ signal: stop.signal, state: (s) => states.push(s) }))
-      seen.push(entry);
+      entries.push(entry);
   })();
   await until(() => states.length > 0);
   await api.channels.publish('c', 'one');
-  await until(() => seen.length === 1);
+  await until(() => entries.length === 1);
   stop.abort();
   await watching;
   await api.channels.publish('c', 'two');
   await api.channels.publish('c', 'three');
   const again = new AbortController();
   const later: Activity[] = [];
-  for await (const entry of api.activity.watch({ after: seen[0]!.id, signal: again.signal })) {
+  for await (const entry of api.activity.watch({ after: entries[0]!.id, signal: again.signal })) {
     later.push(entry);
     if (later.length === 2) break;
   }
   again.abort();
   assert.deepEqual(states, ['live']);
-  assert.deepEqual([seen[0]!.seq, ...later.map(({ seq }) => seq)].length, 3);
-  assert.equal(new Set([seen[0]!.seq, ...later.map(({ seq }) => seq)]).size, 3);
+  assert.deepEqual([entries[0]!.seq, ...later.map(({ seq }) => seq)].length, 3);
+  assert.equal(new Set([entries[0]!.seq, ...later.map(({ seq }) => seq)]).size, 3);
 });
 
 test('a watcher reports when its server goes away, and resumes when it is back', async () => {
@@ -126,10 +126,10 @@ test('a watcher reports when its server goes away, and resumes when it is back',
   const api = httpRelay({ baseUrl: relay.url });
   const stop = new AbortController();
   const states: string[] = [];
-  const seen: Activity[] = [];
+  const entries: Activity[] = [];
   const watching = (async () => {
     for await (const entry of api.activity.watch({ signal: stop.signal, state: (s) => states.push(s) }))
-      seen.push(entry);
+      entries.push(entry);
   })();
   await until(() => states.includes('live'));
   await relay.stop();
@@ -137,7 +137,7 @@ test('a watcher reports when its server goes away, and resumes when it is back',
   const { engine } = relay;
   await using back = await startRelay({ open: () => engine, server: { port } });
   await httpRelay({ baseUrl: back.url }).channels.publish('c', 'x');
-  await until(() => seen.length === 1);
+  await until(() => entries.length === 1);
   stop.abort();
   await watching;
   assert.deepEqual(states, ['live', 'lost', 'live']);

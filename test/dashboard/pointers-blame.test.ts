@@ -21,14 +21,14 @@ test('pointers are listed newest first, in pages, without expired pointers and w
   await api.pointers.delete(ids[0]!);
   relay.advance(2_000);
   const expected = ids.filter((_, i) => i !== 0 && i !== 3);
-  const seen: string[] = [];
+  const listedIds: string[] = [];
   for (let after: string | undefined; ; ) {
     const page = await api.pointers.list({ after, limit: 2 });
-    seen.push(...page.pointers.map(({ id }) => id));
+    listedIds.push(...page.pointers.map(({ id }) => id));
     if (page.next === undefined) break;
     after = page.next;
   }
-  assert.deepEqual(seen, expected);
+  assert.deepEqual(listedIds, expected);
   const { pointers } = await api.pointers.list({ channel: 'odd' });
   assert.ok(pointers.length > 0 && pointers.every(({ channel }) => channel === 'odd'));
   assert.equal(pointers[0]!.url, `${relay.url}/pull/${pointers[0]!.id}`);

@@ -14,15 +14,15 @@ test('pointers are found by words of their summary, metadata, channel and handle
   const diff = await push({ summary: 'The Fix for Checkout', filename: 'fix.diff' }, 'reviews');
   const menu = await push({ summary: 'Ménu "du jour" 100%', tags: ['lunch'], nested: { a: 'deep' } });
   await push({});
-  const found = async (q: string) => (await api.pointers.list({ q })).pointers.map(({ id }) => id);
-  assert.deepEqual(await found('checkout fix'), [diff]);
-  assert.deepEqual(await found('fix.diff REVIEWS'), [diff]);
-  assert.deepEqual(await found('relay:1'), [diff]);
-  assert.deepEqual(await found('MÉNU "du 100%'), [menu]);
-  assert.deepEqual(await found('deep lunch'), [menu]);
-  assert.deepEqual(await found('checkout lunch'), []);
-  assert.deepEqual(await found('"'), [menu]);
-  assert.equal((await found('')).length, 3);
+  const search = async (q: string) => (await api.pointers.list({ q })).pointers.map(({ id }) => id);
+  assert.deepEqual(await search('checkout fix'), [diff]);
+  assert.deepEqual(await search('fix.diff REVIEWS'), [diff]);
+  assert.deepEqual(await search('relay:1'), [diff]);
+  assert.deepEqual(await search('MÉNU "du 100%'), [menu]);
+  assert.deepEqual(await search('deep lunch'), [menu]);
+  assert.deepEqual(await search('checkout lunch'), []);
+  assert.deepEqual(await search('"'), [menu]);
+  assert.equal((await search('')).length, 3);
   await assert.rejects(api.pointers.list({ q: 'x'.repeat(201) }), { code: 'bad_request' });
 });
 
@@ -72,9 +72,10 @@ test('writes and deletions of files are activity, visible with the scope files',
   const [all, watcher] = [await relay.key({}), await relay.key({ scopes: ['subscribe'] })];
   await relay.ask('PUT', '/files/app/src/main.ts', { key: all, body: 'one' });
   await relay.ask('DELETE', '/files/app/src/main.ts', { key: all });
-  const seen = async (key: typeof all) => (await relay.ask('GET', '/activity', { key })).json.activities;
+  const activitiesOf = async (key: typeof all) =>
+    (await relay.ask('GET', '/activity', { key })).json.activities;
   assert.deepEqual(
-    (await seen(all))
+    (await activitiesOf(all))
       .filter(({ kind }: { kind: string }) => kind.startsWith('file.'))
       .map(({ kind, space, name, version, size }: Record<string, unknown>) => [
         kind,
@@ -88,7 +89,7 @@ test('writes and deletions of files are activity, visible with the scope files',
       ['file.written', 'app', 'src/main.ts', 1, 3],
     ],
   );
-  assert.deepEqual(await seen(watcher), []);
+  assert.deepEqual(await activitiesOf(watcher), []);
 });
 
 test('a group lists its waiting messages with attempts, next try and last error', async () => {

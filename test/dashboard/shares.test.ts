@@ -40,13 +40,13 @@ test('a share link ends when it expires or is revoked, and its watchers are disc
   const stored = JSON.stringify(await relay.engine.records.list('ten.acme/'));
   assert.ok(!stored.includes(long.token));
   const guest = httpRelay({ baseUrl: relay.url, apiKey: long.token });
-  const seen: string[] = [];
+  const types: string[] = [];
   const watching = (async () => {
     const { signal } = new AbortController();
-    for await (const { type } of guest.threads.watch(thread_id, { signal })) seen.push(type);
+    for await (const { type } of guest.threads.watch(thread_id, { signal })) types.push(type);
   })();
   watching.catch(() => {});
-  await until(() => seen.length > 0);
+  await until(() => types.length > 0);
   await owner.shares.revoke(long.id);
   await assert.rejects(watching, /key/i);
   await assert.rejects(guest.threads.get(thread_id));

@@ -20,8 +20,8 @@ const promtool = await run('promtool', ['--version']).then(
   () => false as const,
   () => 'promtool is not installed (Debian: prometheus)',
 );
-const found = await findNatsServer();
-const noNats = 'missing' in found ? found.missing : false;
+const natsServer = await findNatsServer();
+const noNats = 'missing' in natsServer ? natsServer.missing : false;
 
 interface Rule {
   readonly alert: string;

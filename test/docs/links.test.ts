@@ -84,9 +84,9 @@ test('a page loads nothing from other hosts and runs only its own script', () =>
 test('the search finds the text of a guide under its heading', () => {
   const index = read('search-index.js');
   const entries = JSON.parse(index.slice(index.indexOf('['), index.lastIndexOf(';')));
-  const found = entries.filter(({ words }: { words: string }) => words.includes('relay keys rotate'));
+  const matches = entries.filter(({ words }: { words: string }) => words.includes('relay keys rotate'));
   assert.ok(
-    found.some(({ to }: { to: string }) => to === 'server.html#keys'),
-    JSON.stringify(found),
+    matches.some(({ to }: { to: string }) => to === 'server.html#keys'),
+    JSON.stringify(matches),
   );
 });

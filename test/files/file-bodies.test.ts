@@ -9,10 +9,10 @@ const utf8 = new TextEncoder();
 const body = (line: object, ...contents: string[]) =>
   utf8.encode(`${JSON.stringify(line)}\n${contents.join('')}`);
 
-function write(url: string, sent: Uint8Array<ArrayBuffer>): Promise<Response> {
+function write(url: string, requestBody: Uint8Array<ArrayBuffer>): Promise<Response> {
   return fetch(`${url}/files/s/write`, {
     method: 'POST',
-    body: sent,
+    body: requestBody,
     headers: { 'Content-Type': FILES_TYPE },
   });
 }
@@ -25,8 +25,8 @@ test('several files are written and read as bytes below one line of JSON', async
     { path: 'c', bytes: 0, content_type: 'text/plain' },
     { path: 'd', bytes: 4, if_match: 'v1' },
   ];
-  const written = await write(relay.url, body({ files }, 'o\nn', 'no', '', 'gone'));
-  const answer = (await written.json()) as { files: (FileInfo | FileRefused)[] };
+  const response = await write(relay.url, body({ files }, 'o\nn', 'no', '', 'gone'));
+  const answer = (await response.json()) as { files: (FileInfo | FileRefused)[] };
   assert.deepEqual(
     answer.files.map((file) => ('code' in file ? file.code : file.size)),
     [3, 'bad_request', 0, 'file_changed'],
@@ -38,9 +38,12 @@ test('several files are written and read as bytes below one line of JSON', async
   });
   assert.equal(read.headers.get('content-type'), FILES_TYPE);
   const [line, ...rest] = (await read.text()).split('\n');
-  const { files: found, ...more } = JSON.parse(line!);
-  assert.deepEqual([found[0].path, found[0].bytes, found[0].metadata], ['a', 3, { n: 1 }]);
-  assert.deepEqual([found[1].path, found[1].bytes, found[1].content_type], ['c', 0, 'text/plain']);
+  const { files: fileInfos, ...more } = JSON.parse(line!);
+  assert.deepEqual([fileInfos[0].path, fileInfos[0].bytes, fileInfos[0].metadata], ['a', 3, { n: 1 }]);
+  assert.deepEqual(
+    [fileInfos[1].path, fileInfos[1].bytes, fileInfos[1].content_type],
+    ['c', 0, 'text/plain'],
+  );
   assert.deepEqual([rest.join('\n'), more], ['o\nn', { missing: ['d'], left: [] }]);
 });
 
@@ -57,8 +60,8 @@ test('a body that does not have the announced bytes is rejected, and nothing is 
     ['no JSON', utf8.encode('abc\n'), 400, 'bad_json'],
     ['more than 2 MiB', new Uint8Array(2 * 1024 * 1024 + 1), 413, 'too_large'],
   ];
-  for (const [what, sent, status, code] of bad) {
-    const response = await write(relay.url, sent);
+  for (const [what, requestBody, status, code] of bad) {
+    const response = await write(relay.url, requestBody);
     const failure = (await response.json()) as Failure;
     assert.deepEqual([response.status, failure.code], [status, code], what);
   }
@@ -83,9 +86,9 @@ test('the SDK reads and writes several files of an older relay in JSON', async (
   ]);
   await space.write([{ path: 'c', content: 'c' }]);
   assert.deepEqual(types, [FILES_TYPE, 'application/json; charset=utf-8', 'application/json; charset=utf-8']);
-  const found = await space.read(['a', 'b', 'c']);
+  const contents = await space.read(['a', 'b', 'c']);
   assert.deepEqual(
-    [found.get('a')!.text(), found.get('b')!.bytes, found.get('c')!.text()],
+    [contents.get('a')!.text(), contents.get('b')!.bytes, contents.get('c')!.text()],
     ['ü', binary, 'c'],
   );
 });

@@ -9,8 +9,8 @@ import { type RelayUnderTest, startRelay } from '../http/relay-under-test.ts';
 import { sqlite } from '../keys/stored-bytes.ts';
 
 const bytes = (text: string) => new TextEncoder().encode(text);
-const textOf = async (found: Promise<{ body: Uint8Array | ReadableStream<Uint8Array> }>) =>
-  new TextDecoder().decode(await readBytes((await found).body));
+const textOf = async (pending: Promise<{ body: Uint8Array | ReadableStream<Uint8Array> }>) =>
+  new TextDecoder().decode(await readBytes((await pending).body));
 const refused = (code: Parameters<typeof isRelayError>[1]) => (error: unknown) => {
   assert.ok(isRelayError(error, code), String(error));
   return true;
@@ -54,10 +54,10 @@ for (const [engine, open] of [
         });
         assert.equal(etag, `v1-${sha256.slice(0, 16)}`);
         assert.equal(created_at, modified_at);
-        const found = await files.get('notes', 'a/b c.md');
-        assert.deepEqual(found.file, file);
+        const fileContent = await files.get('notes', 'a/b c.md');
+        assert.deepEqual(fileContent.file, file);
         assert.deepEqual(await files.info('notes', 'a/b c.md'), file);
-        assert.equal(await textOf(Promise.resolve(found)), '# one\ntwo\n');
+        assert.equal(await textOf(Promise.resolve(fileContent)), '# one\ntwo\n');
         assert.equal(await textOf(files.get('notes', 'a/b c.md', { range: { start: 2, end: 5 } })), 'one');
         const next = await files.put('notes', 'a/b c.md', { body: new Blob(['later']).stream() });
         assert.equal(next.version, 2);
@@ -168,21 +168,21 @@ for (const [engine, open] of [
         assert.deepEqual([pathsOf(top), top.prefixes], [['a', 'b-', 'z', 'é', '日本', '😀'], ['b/']]);
         const within = await files.list('s', { prefix: 'b/', delimiter: '/' });
         assert.deepEqual([pathsOf(within), within.prefixes], [['b/1', 'b/2'], ['b/c/']]);
-        const seen: string[] = [];
+        const listedPaths: string[] = [];
         for (let after: string | undefined; ; ) {
           const page = await files.list('s', { limit: 1, after, delimiter: '/' });
-          seen.push(...pathsOf(page), ...page.prefixes!);
+          listedPaths.push(...pathsOf(page), ...page.prefixes!);
           after = page.next;
           if (after === undefined) break;
         }
-        assert.deepEqual(seen, ['a', 'b-', 'b/', 'z', 'é', '日本', '😀']);
+        assert.deepEqual(listedPaths, ['a', 'b-', 'b/', 'z', 'é', '日本', '😀']);
         assert.deepEqual(await files.list('nowhere'), { files: [] });
       });
 
       it('are read, written and deleted in batches', async () => {
         await using relay = await start();
         const { files } = relay;
-        const written = await files.write('s', [
+        const result = await files.write('s', [
           { path: 'a', content: 'one', metadata: { n: 1 } },
           { path: 'b', content: Buffer.from([0, 255, 1]).toString('base64'), encoding: 'base64' },
           { path: '../c', content: 'no' },
@@ -190,7 +190,7 @@ for (const [engine, open] of [
           { path: 'd', content: 'there is none', if_match: 'v1' },
         ]);
         assert.deepEqual(
-          written.files.map((file) => ('code' in file ? file.code : file.version)),
+          result.files.map((file) => ('code' in file ? file.code : file.version)),
           [1, 1, 'bad_request', 1, 'file_changed'],
         );
         const read = await files.read('s', ['a', 'b', 'gone', 'a/b', 'a']);

@@ -45,13 +45,13 @@ test('many files are written, read and deleted in few requests', async () => {
     { path: 'binary', content: binary },
     { path: 'a//b', content: 'no' },
   ];
-  const written = await space.write(drafts);
+  const results = await space.write(drafts);
   assert.deepEqual(
-    written.map(({ path }) => path),
+    results.map(({ path }) => path),
     drafts.map(({ path }) => path),
   );
   assert.deepEqual(
-    written.flatMap((file) => ('code' in file ? `${file.path} ${file.code}` : [])),
+    results.flatMap((file) => ('code' in file ? `${file.path} ${file.code}` : [])),
     ['larger file_changed', 'a//b bad_request'],
   );
   const paths = [
@@ -63,12 +63,12 @@ test('many files are written, read and deleted in few requests', async () => {
     'binary',
     'gone',
   ];
-  const found = await space.read(paths);
-  assert.equal(found.size, paths.length - 1);
-  assert.equal(found.get('f/7')!.text(), '7');
-  assert.equal(found.get('large/3')!.bytes.length, large.length);
-  assert.equal(found.get('larger')!.bytes.length, 3_000_000);
-  assert.deepEqual(found.get('binary')!.bytes, binary);
+  const contents = await space.read(paths);
+  assert.equal(contents.size, paths.length - 1);
+  assert.equal(contents.get('f/7')!.text(), '7');
+  assert.equal(contents.get('large/3')!.bytes.length, large.length);
+  assert.equal(contents.get('larger')!.bytes.length, 3_000_000);
+  assert.deepEqual(contents.get('binary')!.bytes, binary);
   let count = 0;
   for await (const { path } of space.all({ prefix: 'f/' })) count += Number(path.startsWith('f/'));
   assert.equal(count, files.length);

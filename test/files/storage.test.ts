@@ -192,9 +192,9 @@ test('a crash between the steps of a write or delete does no harm', async () => 
 
 test('tenants do not see each other’s files', async () => {
   await using relay = await startGuarded();
-  const mine = await relay.key();
+  const ownKey = await relay.key();
   const theirs = await relay.key({ tenant: 'other' });
-  assert.equal((await put(relay, mine.key, 'a', 'secret')).status, 200);
+  assert.equal((await put(relay, ownKey.key, 'a', 'secret')).status, 200);
   const foreign = await relay.ask('GET', '/files/s/a', { key: theirs });
   await relay.ask('DELETE', '/files/s/a', { key: theirs });
   const missing = await relay.ask('GET', '/files/s/b', { key: theirs });
@@ -204,9 +204,9 @@ test('tenants do not see each other’s files', async () => {
   );
   assert.deepEqual((await relay.ask('GET', '/files', { key: theirs })).json.spaces, []);
   assert.deepEqual((await relay.ask('GET', '/files/s', { key: theirs })).json.files, []);
-  assert.equal((await relay.ask('GET', '/files/s/a', { key: mine })).text, 'secret');
+  assert.equal((await relay.ask('GET', '/files/s/a', { key: ownKey })).text, 'secret');
   assert.equal((await relay.ask('GET', '/files/s/a')).status, 401);
-  const { rows } = (await relay.ask('GET', '/usage', { key: mine })).json;
+  const { rows } = (await relay.ask('GET', '/usage', { key: ownKey })).json;
   assert.deepEqual(
     rows.map(({ operation, count, bytes }: { operation: string; count: number; bytes: number }) => [
       operation,

@@ -147,14 +147,14 @@ test('a declared length above the limit is refused before the body is read', asy
 });
 
 test('an endless body without a length is refused at the limit', async () => {
-  let sent = 0;
+  let sentBytes = 0;
   const body = new ReadableStream({
     async pull(controller) {
       // Yield to the server, which uses the same event loop. Stop after 60 MB, so that the test ends even without a
       // limit.
       await new Promise((resolve) => setImmediate(resolve));
-      if (sent >= 60_000_000) return controller.close();
-      sent += 1_000_000;
+      if (sentBytes >= 60_000_000) return controller.close();
+      sentBytes += 1_000_000;
       controller.enqueue(new Uint8Array(1_000_000).fill(97));
     },
   });
@@ -165,7 +165,7 @@ test('an endless body without a length is refused at the limit', async () => {
   } as RequestInit).catch(() => null);
   // There is no answer if the connection is reset while the client is still sending.
   if (response) await refused(413, 'too_large', response);
-  assert.ok(sent < 60_000_000, `${sent} bytes were taken`);
+  assert.ok(sentBytes < 60_000_000, `${sentBytes} bytes were taken`);
   assert.equal((await relay.engine.usage()).blobs.count, 0);
 });
 

@@ -47,9 +47,9 @@ test('every response forbids browsers to run it, frame it or send its URL as ref
     ['/nowhere'],
   ];
   for (const [path, init] of requests) {
-    const left = new AbortController();
-    const { headers } = await fetch(relay.url + path, { ...init, signal: left.signal });
-    left.abort();
+    const controller = new AbortController();
+    const { headers } = await fetch(relay.url + path, { ...init, signal: controller.signal });
+    controller.abort();
     assert.match(headers.get('content-security-policy') ?? '', /default-src 'none'.*sandbox/, path);
     assert.equal(headers.get('referrer-policy'), 'no-referrer', path);
     assert.equal(headers.get('x-content-type-options'), 'nosniff', path);

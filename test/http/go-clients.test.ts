@@ -22,8 +22,8 @@ interface Answer {
 /** Sends a request as Go's http.Client does: without extra headers. */
 function ask(method: string, path: string, body?: unknown, headers: object = {}): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    const sent = { method, headers: { 'Content-Type': 'application/json', ...headers } };
-    const clientRequest = request(`${relay.url}${path}`, sent, async (response) => {
+    const requestOptions = { method, headers: { 'Content-Type': 'application/json', ...headers } };
+    const clientRequest = request(`${relay.url}${path}`, requestOptions, async (response) => {
       const answerText = await text(response);
       let json: Wire = answerText;
       try {
@@ -98,8 +98,8 @@ test('an unknown type is kept, and its content decides whether it is text or bin
   const pdf = await put(thread, '%PDF-1.7', { name: 'x', type: 'paper', mime: 'application/pdf' });
   const bytes = await ask('GET', `/threads/${thread}/artifacts/${pdf.json.ref}?raw=1`);
   assert.equal(bytes.headers['content-type'], 'application/octet-stream');
-  const sent = { 'Content-Type': 'application/octet-stream' };
-  const uploaded = await ask('POST', `/threads/${thread}/artifacts?name=p&type=poem`, 'roses', sent);
+  const headers = { 'Content-Type': 'application/octet-stream' };
+  const uploaded = await ask('POST', `/threads/${thread}/artifacts?name=p&type=poem`, 'roses', headers);
   assert.deepEqual([uploaded.json.mime, uploaded.json.preview.text], ['text/plain', '"roses"']);
   assert.equal((await put(thread, 'x', { type: 'a b' })).status, 400);
   assert.equal((await put(thread, 'x', { type: 'x'.repeat(65) })).status, 400);

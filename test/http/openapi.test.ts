@@ -103,8 +103,8 @@ test('all references of the document resolve, and numbers have their bounds', ()
   assert.ok(refs.length > 50);
   for (const ref of new Set(refs)) {
     const [start, ...path] = ref.split('/');
-    const found = path.reduce<unknown>((at, key) => (at as { [key: string]: unknown })?.[key], document);
-    assert.ok(start === '#' && found !== undefined, ref);
+    const target = path.reduce<unknown>((at, key) => (at as { [key: string]: unknown })?.[key], document);
+    assert.ok(start === '#' && target !== undefined, ref);
   }
   const { paths } = document as { paths: { [path: string]: { [method: string]: Described } } };
   for (const [path, methods] of Object.entries(paths)) {

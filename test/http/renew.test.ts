@@ -77,8 +77,8 @@ test('only the owning tenant can renew a pointer, up to the limit of its plan', 
   const url = await acme.push('hello', { visibility: 'link' });
   assert.deepEqual(await other.renew([url], { ttl: 2 * DAY }), []);
   const [renewed] = await acme.renew([url], { ttl: 30 * DAY });
-  const left = Date.parse(renewed!.expires_at) - Date.now();
-  assert.ok(left > 1.9 * DAY * 1000 && left <= 2 * DAY * 1000, renewed!.expires_at);
+  const remainingMs = Date.parse(renewed!.expires_at) - Date.now();
+  assert.ok(remainingMs > 1.9 * DAY * 1000 && remainingMs <= 2 * DAY * 1000, renewed!.expires_at);
 });
 
 const PLAN = { pushes: null, pulls: null, keys: 10, payloadBytes: 1_000_000 };

@@ -43,14 +43,14 @@ function fill(root: string, files: { readonly [path: string]: string } = OTHERS)
 
 /** Returns every file and folder with the digest of its bytes. */
 function snapshot(root: string): { [path: string]: string } {
-  const found: { [path: string]: string } = {};
+  const hashes: { [path: string]: string } = {};
   for (const entry of readdirSync(root, { recursive: true, withFileTypes: true })) {
     const path = join(entry.parentPath, entry.name);
     const name = path.slice(root.length + 1);
     if (/^\.relay(?:\/|$)/.test(name)) continue;
-    found[name] = entry.isFile() ? createHash('sha256').update(readFileSync(path)).digest('hex') : 'folder';
+    hashes[name] = entry.isFile() ? createHash('sha256').update(readFileSync(path)).digest('hex') : 'folder';
   }
-  return found;
+  return hashes;
 }
 
 for (const scope of ['project', 'user'] as const) {

@@ -16,7 +16,7 @@ function frontMatter(): { [key: string]: string } {
     .exec(text)![1]!
     .replace(/>-\n((?: {2}.*\n?)+)/g, (_, lines: string) => `${lines.replace(/\s+/g, ' ').trim()}\n`);
   return Object.fromEntries(
-    [...block.matchAll(/^([a-z-]+): ?(.*)$/gm)].map((found) => [found[1]!, found[2]!.trim()]),
+    [...block.matchAll(/^([a-z-]+): ?(.*)$/gm)].map((match) => [match[1]!, match[2]!.trim()]),
   );
 }
 

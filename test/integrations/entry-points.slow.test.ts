@@ -100,13 +100,13 @@ describe('in an empty project with only its peer dependencies', () => {
 
 /** Returns all packages that an integration may load: its peers and their dependencies. */
 function mayLoad(name: string, from: readonly string[] = PEERS[name]!): Set<string> {
-  const found = new Set(from);
-  for (const peer of found) {
+  const peers = new Set(from);
+  for (const peer of peers) {
     const manifest = JSON.parse(readFileSync(join(FRAMEWORKS, peer, 'package.json'), 'utf8'));
     for (const each of Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies }))
-      if (existsSync(join(FRAMEWORKS, each))) found.add(each);
+      if (existsSync(join(FRAMEWORKS, each))) peers.add(each);
   }
-  return found;
+  return peers;
 }
 
 /** Links the peers into `modules`. Node finds their dependencies next to the targets of the links. */

@@ -36,9 +36,9 @@ assert.ok(LARGE_LOG.length > 1_000_000);
 
 /** Returns the pointer in a text. */
 export function pointerIn(text: string): string {
-  const found = /https?:\/\/\S+\/pull\/[0-9a-f-]{36}(?:#key=[\w=-]+)?/.exec(text)?.[0];
-  assert.ok(found, `no pointer in: ${text.slice(0, 300)}`);
-  return found;
+  const pointerUrl = /https?:\/\/\S+\/pull\/[0-9a-f-]{36}(?:#key=[\w=-]+)?/.exec(text)?.[0];
+  assert.ok(pointerUrl, `no pointer in: ${text.slice(0, 300)}`);
+  return pointerUrl;
 }
 
 /**

@@ -43,13 +43,13 @@ describe('on an open relay', () => {
   after(() => relay[Symbol.asyncDispose]());
 
   test('the agent is the sender of messages, pointers, receipts, leases, members and activity', async () => {
-    const seen = await workAs(relay.url, { agent: 'Ada ✓' });
+    const result = await workAs(relay.url, { agent: 'Ada ✓' });
     const sender = { from: 'Ada ✓', agent: undefined };
-    assert.deepEqual(seen.senders, [sender, sender]);
-    assert.deepEqual(seen.pointer, sender);
-    assert.equal((seen.lease as { member: string }).member, 'Ada ✓');
-    assert.equal((seen.members as { name: string }).name, 'Ada ✓');
-    for (const { rung, by, by_agent } of seen.receipts)
+    assert.deepEqual(result.senders, [sender, sender]);
+    assert.deepEqual(result.pointer, sender);
+    assert.equal((result.lease as { member: string }).member, 'Ada ✓');
+    assert.equal((result.members as { name: string }).name, 'Ada ✓');
+    for (const { rung, by, by_agent } of result.receipts)
       assert.deepEqual([by, by_agent], ['Ada ✓', undefined], rung);
     await relay.core.deps.activity.flush();
     const { activities } = (await (await fetch(`${relay.url}/activity`)).json()) as {
@@ -79,14 +79,14 @@ describe('on a relay with keys', () => {
 
   test('the name of the key stays the sender, and the agent is a second field', async () => {
     const { key } = await relay.key({ name: 'team' });
-    const seen = await workAs(relay.url, { apiKey: key, agent: 'ada' });
+    const result = await workAs(relay.url, { apiKey: key, agent: 'ada' });
     const sender = { from: 'team', agent: 'ada' };
-    assert.deepEqual(seen.senders, [sender, sender]);
-    assert.deepEqual(seen.pointer, sender);
-    const { member, agent } = seen.lease as { member: string; agent: string };
+    assert.deepEqual(result.senders, [sender, sender]);
+    assert.deepEqual(result.pointer, sender);
+    const { member, agent } = result.lease as { member: string; agent: string };
     assert.deepEqual([member, agent], ['team', 'ada']);
-    assert.deepEqual({ ...(seen.members as object), since: 0 }, { name: 'team', agent: 'ada', since: 0 });
-    for (const { rung, by, by_agent } of seen.receipts)
+    assert.deepEqual({ ...(result.members as object), since: 0 }, { name: 'team', agent: 'ada', since: 0 });
+    for (const { rung, by, by_agent } of result.receipts)
       assert.deepEqual([by, by_agent], ['team', 'ada'], rung);
     await relay.core.deps.activity.flush();
     const { json } = await relay.ask('GET', '/activity', { key });

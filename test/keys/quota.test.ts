@@ -109,11 +109,11 @@ test('a large body is not read if the quota is used up', async () => {
   const plans = { none: { pushes: 0, pulls: null, keys: 5, payloadBytes: 26_214_400, ttlMs: 60_000 } };
   await using relay = await startGuarded({ core: { plans, defaultPlan: 'none' } });
   const { key } = await relay.key();
-  let sent = 0;
+  let sentBytes = 0;
   const body = new ReadableStream({
     pull(controller) {
-      sent += 64 * 1024;
-      if (sent > 20 * 1024 * 1024) controller.close();
+      sentBytes += 64 * 1024;
+      if (sentBytes > 20 * 1024 * 1024) controller.close();
       else controller.enqueue(new Uint8Array(64 * 1024));
     },
   });
@@ -124,7 +124,7 @@ test('a large body is not read if the quota is used up', async () => {
     () => 402,
   );
   assert.equal(status, 402);
-  assert.ok(sent < 10 * 1024 * 1024, `${sent} bytes were taken`);
+  assert.ok(sentBytes < 10 * 1024 * 1024, `${sentBytes} bytes were taken`);
 });
 
 test('usage is reported by key, operation and day, for admins of all keys, as JSON and CSV', async () => {

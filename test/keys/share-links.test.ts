@@ -121,9 +121,9 @@ test('a share link ends with the key that made it, but survives the rotation of 
   assert.deepEqual([await look(first), await look(second), await look(others)], [401, 401, 200]);
   // The open stream of a viewer must end. Otherwise this line would wait forever.
   await stream.text();
-  const left = await relay.ask('GET', '/shares', { key: admin });
+  const response = await relay.ask('GET', '/shares', { key: admin });
   assert.deepEqual(
-    left.json.shares.map(({ id }: { id: string }) => id),
+    response.json.shares.map(({ id }: { id: string }) => id),
     [others.id],
   );
   assert.equal((await relay.ask('DELETE', `/keys/${next.id}`, { key: admin })).json.shares_ended, 0);

@@ -52,8 +52,8 @@ test('a push says who can pull it if the pointer alone is not enough', async () 
   assert.equal(chosen.stderr, '');
   assert.equal((await runHere(['push', '--visibility', 'link'], o)).stderr, '');
   assert.equal(JSON.parse((await runHere(['push', '--json'], o)).stdout).visibility, 'tenant');
-  const seen = await atTerminal('echo words | $relay push', o);
-  assert.match(seen.stdout, /only with a key of your tenant/);
+  const screen = await atTerminal('echo words | $relay push', o);
+  assert.match(screen.stdout, /only with a key of your tenant/);
   assert.match((await runHere(['push', '--help'], o)).stdout, /With API keys.*tenant/s);
 
   const open = await runHere(['push'], { home: place.home, stdin: 'words' });

@@ -131,12 +131,12 @@ test('the pointers of an encrypted channel open with the key in the keyring', as
 });
 
 test('a task can be sent now and collected later', async () => {
-  const sent = await http.call('bridge_task', { task: 'look at it', to: 'reviewer', wait: false });
+  const answer = await http.call('bridge_task', { task: 'look at it', to: 'reviewer', wait: false });
   assert.match(
-    sent,
+    answer,
     /^Sent as [0-9a-f-]{36}\. Call task_result later\. No agent listens as reviewer on agent-tasks/,
   );
-  const [task] = /[0-9a-f-]{36}/.exec(sent)!;
+  const [task] = /[0-9a-f-]{36}/.exec(answer)!;
   const { state } = JSON.parse(await http.call('task_result', { task }));
   assert.equal(state, 'queued');
   const core = relay.core.relay(LOCAL_CALLER, relay.url);

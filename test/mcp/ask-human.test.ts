@@ -46,13 +46,13 @@ for (const era of ERAS)
       assert.match(await mcp.call('ask_human', { id: 'q_none' }), /Check the id, or ask again without id/);
       // A client that stops waiting leaves the question open, so a person can still answer.
       const stop = new AbortController();
-      const left = mcp.client.callTool(
+      const abandonedCall = mcp.client.callTool(
         { name: 'ask_human', arguments: { question: 'Ship?' } },
         { signal: stop.signal },
       );
       await until(async () => (await open()).length === 1);
       stop.abort();
-      await assert.rejects(left);
+      await assert.rejects(abandonedCall);
       const later = await answer({ answer: 'tomorrow' });
       assert.equal(await mcp.call('ask_human', { id: later }), 'ann answered: tomorrow');
       await using plain = await connect('');

@@ -88,8 +88,8 @@ for (const [way, connect] of ways) {
 
     test('shows an excerpt of a result that exceeds the budget, with the failure in it', async () => {
       const channels = names('long');
-      const sent = await mcp.call('bridge_task', { task: 'run the tests', ...channels, wait: false });
-      const [, task] = /^Sent as (\S+)\. /.exec(sent)!;
+      const answer = await mcp.call('bridge_task', { task: 'run the tests', ...channels, wait: false });
+      const [, task] = /^Sent as (\S+)\. /.exec(answer)!;
       const lines = Array.from(
         { length: 9_000 },
         (_, i) => `${i} compiled module number ${i} without trouble`,

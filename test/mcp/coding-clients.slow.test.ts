@@ -16,8 +16,8 @@ for (const name of ['claude', 'codex'] as const) {
       if (!('program' in client)) return t.skip(client.missing);
       using home = temporaryHome();
       await using relay = await openRestartable(join(home.home, 'store'));
-      const seen: string[] = [];
-      await using model = new FakeModel(handOver(seen, () => relay.restart()));
+      const toolResults: string[] = [];
+      await using model = new FakeModel(handOver(toolResults, () => relay.restart()));
       const { args, env } = CLIENT_RUNS[name]({
         model: await model.start(),
         home: home.home,
@@ -26,20 +26,20 @@ for (const name of ['claude', 'codex'] as const) {
         env: { CONTEXTRELAY_URL: relay.url, RELAY_HOME: join(home.home, 'unused') },
       });
       const ran: Ran = await runClient(client.program, args, { cwd: home.home, home: home.home, env });
-      const transcript = `${JSON.stringify(seen)}\n${ran.stdout}\n${ran.stderr}`;
-      assert.equal(seen.length, 3, transcript);
-      assert.match(seen[0]!, /\/pull\/[0-9a-f-]{36}/, transcript);
-      assert.match(seen[1]!, /a plan/, transcript);
-      assert.ok(seen[2]!.includes(SECRET), transcript);
+      const transcript = `${JSON.stringify(toolResults)}\n${ran.stdout}\n${ran.stderr}`;
+      assert.equal(toolResults.length, 3, transcript);
+      assert.match(toolResults[0]!, /\/pull\/[0-9a-f-]{36}/, transcript);
+      assert.match(toolResults[1]!, /a plan/, transcript);
+      assert.ok(toolResults[2]!.includes(SECRET), transcript);
       assert.equal(ran.code, 0, transcript);
     });
   }
 }
 
 /** Pushes, peeks, restarts the server, and pulls. */
-function handOver(seen: string[], restart: () => Promise<void>): Script {
+function handOver(toolResults: string[], restart: () => Promise<void>): Script {
   return async (answers) => {
-    seen.splice(0, seen.length, ...answers);
+    toolResults.splice(0, toolResults.length, ...answers);
     const url = /http:\/\/127\.0\.0\.1:\d+\/pull\/[0-9a-f-]{36}/.exec(answers[0] ?? '')?.[0];
     if (answers.length === 0) return { tool: 'push_context', args: { data: SECRET, summary: 'a plan' } };
     if (answers.length === 1) return { tool: 'peek_context', args: { url } };

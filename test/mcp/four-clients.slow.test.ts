@@ -34,9 +34,9 @@ for (const name of Object.keys(NAMES) as ClientName[]) {
       { tool: 'channel_publish', args: { channel: 'desk', message: 'one line of JSON' } },
       { tool: 'channel_read', args: { channel: 'desk' } },
     ];
-    const seen: string[] = [];
+    const toolResults: string[] = [];
     await using model = new FakeModel((answers) => {
-      seen.splice(0, seen.length, ...answers);
+      toolResults.splice(0, toolResults.length, ...answers);
       return moves[answers.length] ?? { text: 'All is well.' };
     });
     const { args, env } = CLIENT_RUNS[name]({
@@ -46,9 +46,9 @@ for (const name of Object.keys(NAMES) as ClientName[]) {
       env: { RELAY_HOME: home.home, RELAY_AGENT: 'ada' },
     });
     const ran = await runClient(client.program, args, { cwd: home.home, home: home.home, env });
-    const transcript = `${JSON.stringify(seen)}\n${ran.stdout.slice(-2_000)}\n${ran.stderr.slice(-2_000)}`;
-    assert.equal(seen.length, moves.length, transcript);
-    const plain = seen.map((text) => text.replaceAll('\\', ''));
+    const transcript = `${JSON.stringify(toolResults)}\n${ran.stdout.slice(-2_000)}\n${ran.stderr.slice(-2_000)}`;
+    assert.equal(toolResults.length, moves.length, transcript);
+    const plain = toolResults.map((text) => text.replaceAll('\\', ''));
     assert.ok(plain[0]!.includes('[1, "two", null]'), transcript);
     assert.match(plain[1]!, /42/, transcript);
     assert.match(plain[3]!, /"from":"ada".*one line of JSON/s, transcript);
@@ -80,8 +80,8 @@ function offeredTools(requests: readonly Json[]): Json[] {
       return nested === undefined ? [tool] : flat(nested as Json[]);
     });
   const lists = requests.map((request) => flat((request.tools ?? []) as Json[]));
-  const found = lists.find((tools) => tools.some((tool) => String(tool.name).endsWith('push_context')))!;
-  return found.filter((tool) => ownName(tool) !== undefined).map(withoutAdditions);
+  const relayTools = lists.find((tools) => tools.some((tool) => String(tool.name).endsWith('push_context')))!;
+  return relayTools.filter((tool) => ownName(tool) !== undefined).map(withoutAdditions);
 }
 
 function ownName(tool: Json): string | undefined {
@@ -99,9 +99,9 @@ async function costOf(tools: readonly Json[]): Promise<{ [group: string]: number
   const groupOf = (tool: Json) =>
     GROUPS.find((group) => TOOL_GROUPS[group]!.some(({ name }) => name === ownName(tool))) ?? 'default';
   const groups = Map.groupBy(tools, groupOf);
-  const counted = [...groups].map(async ([group, members]) => [
+  const countEntries = [...groups].map(async ([group, members]) => [
     group,
     (await countTokens(JSON.stringify(members))).tokens,
   ]);
-  return Object.fromEntries(await Promise.all(counted));
+  return Object.fromEntries(await Promise.all(countEntries));
 }

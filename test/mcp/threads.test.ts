@@ -38,8 +38,8 @@ for (const [way, connect] of ways) {
     test('a patch is visible in the header, and a stale version is refused', async () => {
       const header = await mcp.call('thread_header', { thread_id });
       assert.equal(header, 'v2\n/facts:\nport: 7474');
-      const found = await mcp.call('artifact_search', { thread_id, query: 'Which port?' });
-      assert.equal(found, '{"path":"/facts/0","text":"port: 7474"}');
+      const hits = await mcp.call('artifact_search', { thread_id, query: 'Which port?' });
+      assert.equal(hits, '{"path":"/facts/0","text":"port: 7474"}');
       const ops = [{ op: 'add', path: '/plan/-', value: { id: 'p1', step: 'test it' } }];
       assert.match(
         await mcp.call('thread_patch', { thread_id, ops, version: 'v1' }),
@@ -95,8 +95,8 @@ for (const [way, connect] of ways) {
         'row 29999 of the inventory',
       );
       assert.equal(await mcp.call('artifact_get', { thread_id, ref, part: 'all' }), content);
-      const found = await mcp.call('artifact_search', { thread_id, query: 'inventory' });
-      assert.equal(JSON.parse(found.split('\n')[0]!).ref, ref);
+      const hits = await mcp.call('artifact_search', { thread_id, query: 'inventory' });
+      assert.equal(JSON.parse(hits.split('\n')[0]!).ref, ref);
       const small = JSON.parse(
         await mcp.call('artifact_put', { thread_id, name: 'a.md', content: '# Title\n' }),
       );

@@ -10,7 +10,7 @@ const home = temporaryHome();
 after(() => home[Symbol.dispose]());
 const cwd = join(home.home, 'work');
 mkdirSync(cwd);
-const here = { home: home.home, cwd };
+const options = { home: home.home, cwd };
 
 test('a client without a shell can sync, add and change todos, and record decisions in a project', async () => {
   const writers = ['project_sync', 'project_todo', 'project_decide'];
@@ -22,7 +22,7 @@ test('a client without a shell can sync, add and change todos, and record decisi
       'without a project there is nothing to write',
     );
   }
-  assert.equal((await run(['project', 'init'], here)).code, 0);
+  assert.equal((await run(['project', 'init'], options)).code, 0);
   await using mcp = await overStdio(home.home, '2026-07-28', { cwd });
   const { tools } = await mcp.client.listTools();
   const offered = tools.filter(({ name }) => writers.includes(name));
@@ -66,8 +66,8 @@ test('a client without a shell can sync, add and change todos, and record decisi
 });
 
 test('an agent reads its inbox and marks it as read by tool', async () => {
-  await run(['follow', 'desk', '--as', 'ann'], here);
-  await run(['publish', 'desk', 'the kettle is on'], here);
+  await run(['follow', 'desk', '--as', 'ann'], options);
+  await run(['publish', 'desk', 'the kettle is on'], options);
   await using mcp = await overStdio(home.home, '2025-11-25', { cwd });
   const unread = await mcp.call('inbox_read', { agent: 'ann' });
   const [message = '', how = ''] = unread.split('\n');

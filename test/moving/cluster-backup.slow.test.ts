@@ -12,7 +12,7 @@ import { readAll } from '../conformance/streams.ts';
 import { findNatsServer, startCluster } from '../nats/cluster.ts';
 import { fill, readWholeStore } from './stores.ts';
 
-const found = await findNatsServer();
+const natsServer = await findNatsServer();
 
 interface Event {
   readonly does: 'put' | 'delete';
@@ -31,7 +31,7 @@ async function write(engine: Engine, thread: string, n: number): Promise<void> {
 }
 
 test('a cluster under constant writes is backed up with a consistent snapshot of each thread, and restored', async (t) => {
-  if ('missing' in found) return t.skip(found.missing);
+  if ('missing' in natsServer) return t.skip(natsServer.missing);
   const home = mkdtempSync(join(tmpdir(), 'relay-cluster-backup-'));
   t.after(() => rmSync(home, { recursive: true, force: true }));
   await using cluster = await startCluster({ nodes: 1, fsync: false });

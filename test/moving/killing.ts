@@ -42,9 +42,9 @@ export async function killWhileCopying(
   assert.equal(last.code, 0, last.stderr);
   await using source = await openPlace(o.from, 'source');
   await using target = await openPlace(o.to(n), 'source');
-  const found = await readWholeStore(target.engine);
-  assert.deepEqual(found, await readWholeStore(source.engine));
-  assert.ok(Object.keys(found).length > o.scale, 'all of it');
+  const copiedStore = await readWholeStore(target.engine);
+  assert.deepEqual(copiedStore, await readWholeStore(source.engine));
+  assert.ok(Object.keys(copiedStore).length > o.scale, 'all of it');
   await assert.rejects(source.engine.records.put('ten.t/new', 1), { code: 'store_moved' });
   await target.engine.records.put('ten.t/new', 1);
 }

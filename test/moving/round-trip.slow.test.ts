@@ -21,10 +21,10 @@ import { opened, readWholeStore, SILENT } from './stores.ts';
  */
 const FIXTURES = resolve(import.meta.dirname, '../fixtures');
 const FIXTURE: Fixture = JSON.parse(readFileSync(join(FIXTURES, 'store-v1.json'), 'utf8'));
-const found = await findNatsServer();
+const natsServer = await findNatsServer();
 
 test('a home is copied to a cluster and back, and gives the same answers on each', async (t) => {
-  if ('missing' in found) return t.skip(found.missing);
+  if ('missing' in natsServer) return t.skip(natsServer.missing);
   const folder = mkdtempSync(join(tmpdir(), 'relay-round-trip-'));
   t.after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }));
   const [first, last] = [join(folder, 'first'), join(folder, 'last')];
@@ -91,8 +91,8 @@ async function answersAll(opening: ServedHome): Promise<void> {
   await using served = opening;
   for (const [i, { answer, ...planned }] of FIXTURE.asked.entries()) {
     const { as, about, method = 'GET', path } = planned;
-    const found = await answerTo(served, FIXTURE.keys, planned);
-    assert.deepEqual(found, answer, `${i}, ${about}: ${method} ${path} as ${as}`);
+    const actual = await answerTo(served, FIXTURE.keys, planned);
+    assert.deepEqual(actual, answer, `${i}, ${about}: ${method} ${path} as ${as}`);
   }
   assert.deepEqual(
     served.log.filter(({ event }) => event !== 'store'),

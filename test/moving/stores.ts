@@ -6,23 +6,23 @@ import { patterned } from '../conformance/bodies.ts';
 
 /** Returns the whole content of a store in comparable form. */
 export async function readWholeStore({ moving, blobs }: Engine): Promise<{ [name: string]: unknown }> {
-  const found: { [name: string]: unknown } = {};
+  const contents: { [name: string]: unknown } = {};
   for await (const { key, ...record } of moving!.exportRecords())
-    if (key !== ARRIVING_KEY) found[`record ${key}`] = record;
-  for await (const { key, ...document } of moving!.exportDocuments()) found[`document ${key}`] = document;
+    if (key !== ARRIVING_KEY) contents[`record ${key}`] = record;
+  for await (const { key, ...document } of moving!.exportDocuments()) contents[`document ${key}`] = document;
   for await (const { stream, ...log } of moving!.exportLogs()) {
     const entries = [];
     for await (const entry of moving!.exportEntries(stream, 0)) entries.push(entry);
-    found[`log ${stream}`] = { ...log, entries };
+    contents[`log ${stream}`] = { ...log, entries };
   }
   for await (const { key, ...blob } of moving!.exportBlobs()) {
     const sha256 = createHash('sha256');
     const body = (await blobs.get(key))!.body;
     if (body instanceof Uint8Array) sha256.update(body);
     else for await (const piece of body) sha256.update(piece);
-    found[`blob ${key}`] = { ...blob, read: sha256.digest('hex') };
+    contents[`blob ${key}`] = { ...blob, read: sha256.digest('hex') };
   }
-  return found;
+  return contents;
 }
 
 /** Writes data of every kind. `scale` decides how long a copy takes. */

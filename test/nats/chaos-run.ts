@@ -16,10 +16,10 @@ const { values } = parseArgs({
   options: { minutes: { type: 'string', default: '20' }, help: { type: 'boolean', short: 'h' } },
 });
 const minutes = Number(values.minutes);
-const found = await findNatsServer();
+const natsServer = await findNatsServer();
 if (values.help) console.log(HELP);
 else if (!(minutes > 0)) fail(`--minutes takes a number above 0, not ${values.minutes}.`);
-else if ('missing' in found) fail(found.missing);
+else if ('missing' in natsServer) fail(natsServer.missing);
 else {
   const began = performance.now();
   const say = (line: string) =>

@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import { runChaos } from './chaos.ts';
 import { findNatsServer } from './cluster.ts';
 
-const found = await findNatsServer();
-const skip = 'missing' in found ? found.missing : false;
+const natsServer = await findNatsServer();
+const skip = 'missing' in natsServer ? natsServer.missing : false;
 
 test('every acknowledged write exists exactly once while nodes and servers are killed, cut off and replaced', {
   skip,

@@ -126,8 +126,8 @@ export interface ClusterOptions {
 
 /** Starts nodes on free ports, each with its own temporary folder. Resolves when all are ready. */
 export async function startCluster(o: ClusterOptions = {}): Promise<Cluster> {
-  const found = await findNatsServer();
-  if ('missing' in found) throw new Error(found.missing);
+  const natsServer = await findNatsServer();
+  if ('missing' in natsServer) throw new Error(natsServer.missing);
   const folder = mkdtempSync(join(tmpdir(), 'relay-nats-'));
   const count = o.nodes ?? 3;
   const ports = await freePorts(count * 2);
@@ -135,7 +135,7 @@ export async function startCluster(o: ClusterOptions = {}): Promise<Cluster> {
   const routes = Array.from({ length: count }, (_, i) => at(i, ports[count + i]!));
   let nodeCount = 0;
   const make = (i: number) =>
-    makeNode([...(o.machines?.[i]?.prefix ?? []), found.path], folder, {
+    makeNode([...(o.machines?.[i]?.prefix ?? []), natsServer.path], folder, {
       name: `n${++nodeCount}`,
       address: at(i, ports[i]!),
       route: routes[i]!,
@@ -263,7 +263,7 @@ export async function freePorts(count: number): Promise<number[]> {
 }
 
 if (import.meta.main) {
-  const found = await findNatsServer();
-  console.log('path' in found ? found.path : found.missing);
-  if ('missing' in found) process.exitCode = 1;
+  const natsServer = await findNatsServer();
+  console.log('path' in natsServer ? natsServer.path : natsServer.missing);
+  if ('missing' in natsServer) process.exitCode = 1;
 }

@@ -9,8 +9,8 @@ import { cleanEnv, ENTRY, NODE, relay, temporaryHome } from '../cli/program.ts';
 import { until } from '../until.ts';
 import { type Cluster, findNatsServer, startCluster } from './cluster.ts';
 
-const found = await findNatsServer();
-const skip = 'missing' in found ? found.missing : false;
+const natsServer = await findNatsServer();
+const skip = 'missing' in natsServer ? natsServer.missing : false;
 
 let cluster: Cluster;
 const children: ChildProcess[] = [];

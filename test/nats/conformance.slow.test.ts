@@ -7,8 +7,8 @@ import { movableSuite } from '../conformance/suite.ts';
 import { type Cluster, findNatsServer, startCluster } from './cluster.ts';
 import { damageBody } from './damage.ts';
 
-const found = await findNatsServer();
-if ('missing' in found) test('the conformance of nats', { skip: found.missing });
+const natsServer = await findNatsServer();
+if ('missing' in natsServer) test('the conformance of nats', { skip: natsServer.missing });
 else {
   let cluster: Cluster;
   before(async () => {

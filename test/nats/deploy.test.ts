@@ -13,13 +13,13 @@ import { until } from '../until.ts';
 import { findNatsServer, freePorts } from './cluster.ts';
 
 const run = promisify(execFile);
-const found = await findNatsServer();
+const natsServer = await findNatsServer();
 const openssl = await run('openssl', ['version']).then(
   () => false as const,
   () => 'there is no openssl',
 );
-const skip = 'missing' in found ? found.missing : openssl;
-const binary = 'path' in found ? found.path : '';
+const skip = 'missing' in natsServer ? natsServer.missing : openssl;
+const binary = 'path' in natsServer ? natsServer.path : '';
 
 const PASSWORDS = { ROUTE_PASSWORD: 'route-pw', RELAY_PASSWORD: 'relay-pw', ADMIN_PASSWORD: 'admin-pw' };
 const deploy = (name: string) => readFileSync(join('deploy/nats', name), 'utf8');

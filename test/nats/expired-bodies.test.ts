@@ -4,8 +4,8 @@ import { systemEnv } from '../../src/base/env.ts';
 import { openNats } from '../../src/engines/nats/engine.ts';
 import { type Cluster, findNatsServer, startCluster } from './cluster.ts';
 
-const found = await findNatsServer();
-const skip = 'missing' in found ? found.missing : false;
+const natsServer = await findNatsServer();
+const skip = 'missing' in natsServer ? natsServer.missing : false;
 const BODY = new Uint8Array(700_000).fill(7);
 const MINUTE = 60_000;
 

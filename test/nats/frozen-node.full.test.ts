@@ -6,8 +6,8 @@ import { until } from '../until.ts';
 import { findNatsServer, startCluster } from './cluster.ts';
 import { current, infoOf } from './raw-client.ts';
 
-const found = await findNatsServer();
-const skip = 'missing' in found ? found.missing : false;
+const natsServer = await findNatsServer();
+const skip = 'missing' in natsServer ? natsServer.missing : false;
 
 /** Deadline of a call. It is so short that a read fails if it waits for the frozen replica. */
 const DEADLINE_MS = 4_000;
@@ -33,8 +33,8 @@ test('reads succeed before the deadline while one replica is frozen', {
   process.kill(node.pid!, 'SIGSTOP');
   try {
     for (let n = 0; n < READS; n++) {
-      const found = await engine.blobs.get('t/large');
-      assert.deepEqual(await bytesOf(found!.body), body);
+      const blob = await engine.blobs.get('t/large');
+      assert.deepEqual(await bytesOf(blob!.body), body);
     }
     if (leaders[1] === node.name) return;
     for (let n = 0; n < READS; n++)

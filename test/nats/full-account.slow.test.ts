@@ -8,8 +8,8 @@ import { pushRaw, type RelayUnderTest, startRelay, type Wire } from '../http/rel
 import { until } from '../until.ts';
 import { type Cluster, findNatsServer, startCluster } from './cluster.ts';
 
-const found = await findNatsServer();
-const skip = 'missing' in found ? found.missing : false;
+const natsServer = await findNatsServer();
+const skip = 'missing' in natsServer ? natsServer.missing : false;
 
 const MB = 1024 * 1024;
 const ACCOUNT_BYTES = 48 * MB;

@@ -10,8 +10,8 @@ import { type NatsEngine, openNats } from '../../src/engines/nats/engine.ts';
 import { until } from '../until.ts';
 import { type Cluster, findNatsServer, startCluster } from './cluster.ts';
 
-const found = await findNatsServer();
-const skip = 'missing' in found ? found.missing : false;
+const natsServer = await findNatsServer();
+const skip = 'missing' in natsServer ? natsServer.missing : false;
 
 /** Number of keys with which a server caches the list of a folder instead of asking the leader each time. */
 const MANY = 1_200;
@@ -163,10 +163,10 @@ async function listed({ records }: NatsEngine): Promise<string[]> {
 
 /** Returns the JetStream requests that the engine makes during the work. */
 async function requests({ connection: { nats } }: NatsEngine, work: () => Promise<unknown>) {
-  const seen: { subject: string; payload: string }[] = [];
+  const sentRequests: { subject: string; payload: string }[] = [];
   const { publish } = nats;
   nats.publish = (subject, payload, o) => {
-    if (subject.startsWith('$JS.')) seen.push({ subject, payload: String(payload) });
+    if (subject.startsWith('$JS.')) sentRequests.push({ subject, payload: String(payload) });
     publish.call(nats, subject, payload, o);
   };
   try {
@@ -175,7 +175,7 @@ async function requests({ connection: { nats } }: NatsEngine, work: () => Promis
     nats.publish = publish;
   }
   // Ignore the polls that the engine regularly sends to the leader.
-  return seen.filter(({ subject, payload }) => !subject.endsWith('-logs') || payload !== '{}');
+  return sentRequests.filter(({ subject, payload }) => !subject.endsWith('-logs') || payload !== '{}');
 }
 
 function key(i: number): string {

@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import { openNats } from '../../src/engines/nats/engine.ts';
 import { findNatsServer, startCluster } from './cluster.ts';
 
-const found = await findNatsServer();
-const skip = 'missing' in found ? found.missing : false;
+const natsServer = await findNatsServer();
+const skip = 'missing' in natsServer ? natsServer.missing : false;
 
 test('an import recognises its own entry if the acknowledgement was lost', { skip }, async () => {
   await using cluster = await startCluster({ nodes: 1 });

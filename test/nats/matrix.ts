@@ -3,10 +3,10 @@ import { findNatsServer, startCluster } from './cluster.ts';
 
 /** Runs tests on a real cluster of three nodes, or skips them if there is no nats-server. */
 export async function clusterMatrix(): Promise<Matrix> {
-  const found = await findNatsServer();
+  const natsServer = await findNatsServer();
   return {
     on: 'a cluster',
-    skip: 'missing' in found && found.missing,
+    skip: 'missing' in natsServer && natsServer.missing,
     async start() {
       const cluster = await startCluster({ fsync: false });
       return {

@@ -6,8 +6,8 @@ import { startServers } from './chaos.ts';
 import { findNatsServer, startCluster } from './cluster.ts';
 import { Load } from './load.ts';
 
-const found = await findNatsServer();
-const skip = 'missing' in found ? found.missing : false;
+const natsServer = await findNatsServer();
+const skip = 'missing' in natsServer ? natsServer.missing : false;
 
 /** Number of restores, and time in ms for which load runs before the backup. */
 const RESTORES = Number(process.env.RELAY_TEST_RESTORES ?? 20);

@@ -13,8 +13,8 @@ import { findNatsServer, freePorts, startCluster } from './cluster.ts';
 import { current, STREAMS } from './raw-client.ts';
 
 const run = promisify(execFile);
-const found = await findNatsServer();
-const skip = 'missing' in found ? found.missing : false;
+const natsServer = await findNatsServer();
+const skip = 'missing' in natsServer ? natsServer.missing : false;
 
 const PAGE = readFileSync('docs/runbook.md', 'utf8');
 const ACCOUNT_BYTES = 64 * 1024 * 1024;
@@ -36,7 +36,7 @@ test('the commands of the runbook work on a real cluster', { skip, timeout: 900_
   await using cluster = await startCluster({ fsync: false, accountBytes: ACCOUNT_BYTES });
   const [port] = await freePorts(1);
   const url = `http://127.0.0.1:${port}`;
-  const path = [bin, dirname('path' in found ? found.path : ''), process.env.PATH].join(delimiter);
+  const path = [bin, dirname('path' in natsServer ? natsServer.path : ''), process.env.PATH].join(delimiter);
   const env = cleanEnv({ home, env: { PATH: path, RELAY_URL: url, CLUSTER: cluster.url } });
   const start = () =>
     spawn(NODE, [ENTRY, 'up', '--port', String(port), '--engine', cluster.url], { env, stdio: 'ignore' });

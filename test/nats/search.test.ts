@@ -10,8 +10,8 @@ import { openThreads, text } from '../threads/open-threads.ts';
 import { until } from '../until.ts';
 import { type Cluster, findNatsServer, startCluster } from './cluster.ts';
 
-const found = await findNatsServer();
-const skip = 'missing' in found ? found.missing : false;
+const natsServer = await findNatsServer();
+const skip = 'missing' in natsServer ? natsServer.missing : false;
 
 let cluster: Cluster;
 let folder: string;

@@ -13,8 +13,8 @@ import { relay, temporaryHome } from '../cli/program.ts';
 import { until } from '../until.ts';
 import { type Cluster, findNatsServer, startCluster } from './cluster.ts';
 
-const found = await findNatsServer();
-const skip = 'missing' in found ? found.missing : false;
+const natsServer = await findNatsServer();
+const skip = 'missing' in natsServer ? natsServer.missing : false;
 
 interface Server {
   readonly engine: NatsEngine;

@@ -16,12 +16,13 @@ const OLD = '2c9b38c6';
 /** Duration in ms of each of the three phases: two old servers, one old and one new server, two new servers. */
 const PHASE_MS = 10_000;
 
-const found = await findNatsServer();
+const natsServer = await findNatsServer();
 const isThere = await run('git', ['cat-file', '-e', `${OLD}^{commit}`]).then(
   () => true,
   () => false,
 );
-const skip = 'missing' in found ? found.missing : !isThere && `the commit ${OLD} is not in this clone`;
+const skip =
+  'missing' in natsServer ? natsServer.missing : !isThere && `the commit ${OLD} is not in this clone`;
 
 test(`two relays are upgraded from ${OLD} one after the other, and every acknowledged write exists once`, {
   skip,

@@ -6,8 +6,8 @@ import { openNats } from '../../src/engines/nats/engine.ts';
 import { ROWS, rowsWritten } from '../written-rows.ts';
 import { findNatsServer, startCluster } from './cluster.ts';
 
-const found = await findNatsServer();
-const skip = 'missing' in found ? found.missing : false;
+const natsServer = await findNatsServer();
+const skip = 'missing' in natsServer ? natsServer.missing : false;
 
 test('a push and a pull write few messages in a cluster', { skip }, async (t) => {
   await using cluster = await startCluster({ fsync: false });

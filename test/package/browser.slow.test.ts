@@ -33,7 +33,7 @@ test('the SDK bundle for browsers has no node: import and works with the globals
     target: 'es2022',
   });
   const imports = Object.values(metafile.inputs).flatMap((input) => input.imports);
-  const outside = imports.filter((found) => found.external && found.path !== '<runtime>');
+  const outside = imports.filter((imported) => imported.external && imported.path !== '<runtime>');
   assert.deepEqual(outside, []);
   await using server = await serve(process.execPath, [installation.relay, 'up', '--port', '0'], {
     env: outsideEnv({ RELAY_HOME: installation.home }),

@@ -15,7 +15,7 @@ const DECLARATION =
 
 /** Returns all exported names of a module, from its source or its declaration file. */
 export function exportedNames(file: string): Names {
-  const found = new Map<string, 'value' | 'type'>();
+  const kinds = new Map<string, 'value' | 'type'>();
   const text = readFileSync(file, 'utf8');
   for (const { index } of text.matchAll(/^export\b/gm)) {
     const rest = text.slice(index);
@@ -27,20 +27,20 @@ export function exportedNames(file: string): Names {
         if (item === '') continue;
         const own = /^type /.test(item);
         const exportedName = item.replace(/^type /, '').replace(/^\w+ as /, '');
-        found.set(exportedName, typeOnly || own ? 'type' : 'value');
+        kinds.set(exportedName, typeOnly || own ? 'type' : 'value');
       }
     } else if (kind && name) {
       // A name that is both a type and a value counts as a value.
-      if (!found.has(name)) found.set(name, /^(interface|type)$/.test(kind) ? 'type' : 'value');
+      if (!kinds.has(name)) kinds.set(name, /^(interface|type)$/.test(kind) ? 'type' : 'value');
     } else if (from) {
       const more = exportedNames(importedFile(file, from));
-      for (const each of more.types) found.set(each, 'type');
-      for (const each of more.values) found.set(each, 'value');
+      for (const each of more.types) kinds.set(each, 'type');
+      for (const each of more.values) kinds.set(each, 'value');
     } else {
       throw new Error(`This export of ${file} is of a kind not known here: ${rest.split('\n')[0]}`);
     }
   }
-  const of = (kind: string) => [...found].flatMap(([name, is]) => (is === kind ? [name] : [])).sort();
+  const of = (kind: string) => [...kinds].flatMap(([name, is]) => (is === kind ? [name] : [])).sort();
   return { values: of('value'), types: of('type') };
 }
 

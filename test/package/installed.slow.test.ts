@@ -139,9 +139,9 @@ describe('the package, installed into an empty folder', () => {
       cwd: installation.folder,
       env: env({ CONTEXTRELAY_URL: server.url }),
     });
-    const seen = JSON.parse(out);
-    assert.match(seen.url, /\/pull\/[0-9a-f-]{36}#key=/);
-    assert.equal(seen.data, 'secret words');
+    const result = JSON.parse(out);
+    assert.match(result.url, /\/pull\/[0-9a-f-]{36}#key=/);
+    assert.equal(result.data, 'secret words');
   });
 
   for (const [module, moduleResolution] of [

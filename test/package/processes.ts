@@ -42,8 +42,9 @@ export async function must(command: string, args: readonly string[], o: RunOptio
 
 /** Returns the environment of a user without this clone: no npm variables, Node of node_modules or relay settings. */
 export function outsideEnv(more: Record<string, string> = {}): NodeJS.ProcessEnv {
-  const mine = /^(npm_|NODE_TEST_|NODE_COMPILE_CACHE|NODE_OPTIONS|NODE_ENV|RELAY_|CONTEXTRELAY_|INIT_CWD)/i;
-  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !mine.test(name)));
+  const ownVariables =
+    /^(npm_|NODE_TEST_|NODE_COMPILE_CACHE|NODE_OPTIONS|NODE_ENV|RELAY_|CONTEXTRELAY_|INIT_CWD)/i;
+  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !ownVariables.test(name)));
   const folders = (env.PATH ?? '').split(delimiter).filter((folder) => !folder.includes('node_modules'));
   return { ...env, PATH: folders.join(delimiter), ...more };
 }
@@ -81,8 +82,8 @@ export async function serve(command: string, args: readonly string[], o: RunOpti
   const url = await new Promise<string>((resolve, reject) => {
     const read = (text: string) => {
       output += text;
-      const found = /listening on (http:\/\/[\w.:-]+)/.exec(output)?.[1];
-      if (found) resolve(found);
+      const address = /listening on (http:\/\/[\w.:-]+)/.exec(output)?.[1];
+      if (address) resolve(address);
     };
     child.stdout.setEncoding('utf8').on('data', read);
     child.stderr.setEncoding('utf8').on('data', read);

@@ -134,9 +134,9 @@ describe('a subscription survives restarts of the relay: no message is lost or d
     });
     test(`a bridge on Node ${name} runs the next task`, { skip }, async () => {
       const args = ['bridge', 'send', `for ${name}`, '--to', `node-${name}`, '--wait'];
-      const sent = await run(process.execPath, [installation.relay, ...args], { env: env() });
-      assert.equal(sent.code, 0, sent.stderr);
-      assert.match(sent.stdout, new RegExp(`for ${name}`));
+      const result = await run(process.execPath, [installation.relay, ...args], { env: env() });
+      assert.equal(result.code, 0, result.stderr);
+      assert.match(result.stdout, new RegExp(`for ${name}`));
     });
   }
 

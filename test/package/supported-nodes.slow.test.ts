@@ -75,7 +75,7 @@ describe('the package on each supported Node', () => {
       await using server = await serve(process.execPath, [installation.relay, 'up', '--port', '0'], {
         env: env('server'),
       });
-      const here = { CONTEXTRELAY_URL: server.url };
+      const serverEnv = { CONTEXTRELAY_URL: server.url };
       const script = installation.write(
         'use.js',
         `import { ContextRelay } from 'contextrelay';
@@ -86,11 +86,11 @@ describe('the package on each supported Node', () => {
          console.log((await relay.pull(url)).length, await heard);
          process.exit(0);`,
       );
-      const used = await run(node, [script], { cwd: installation.folder, env: env(version, here) });
+      const used = await run(node, [script], { cwd: installation.folder, env: env(version, serverEnv) });
       assert.deepEqual(used, { code: 0, stdout: '200000 heard\n', stderr: '' });
 
       const ok = async (args: string[], input?: string) => {
-        const ran = await relay(args, here, input);
+        const ran = await relay(args, serverEnv, input);
         assert.equal(ran.code, 0, `relay ${args.join(' ')}: ${ran.stderr}`);
         return ran.stdout;
       };

@@ -45,16 +45,16 @@ test('the agent card stays the same for every protocol version, with and without
   await using open = await startRelay();
   await using guarded = await startGuarded();
   const { key } = await guarded.key();
-  const found: Record<string, unknown> = {};
+  const cards: Record<string, unknown> = {};
   for (const version of VERSIONS) {
     const headers: Record<string, string> = version ? { 'A2A-Version': version } : {};
     const name = version ?? 'none';
-    found[`open, A2A-Version ${name}`] = await card(open.url, headers);
-    found[`keys, A2A-Version ${name}, without a key`] = await card(guarded.url, headers);
-    found[`keys, A2A-Version ${name}, with a key`] = await card(guarded.url, {
+    cards[`open, A2A-Version ${name}`] = await card(open.url, headers);
+    cards[`keys, A2A-Version ${name}, without a key`] = await card(guarded.url, headers);
+    cards[`keys, A2A-Version ${name}, with a key`] = await card(guarded.url, {
       ...headers,
       Authorization: `Bearer ${key}`,
     });
   }
-  assertPinnedJson('a2a-card.json', found);
+  assertPinnedJson('a2a-card.json', cards);
 });

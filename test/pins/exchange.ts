@@ -68,16 +68,18 @@ export function send(base: string, under: string, ready: Ready, agent: Agent): P
   return new Promise((resolve, reject) => {
     const alone = ready.declare !== undefined || ready.events !== undefined;
     const options = { hostname, port, method, path: under + path, headers, signal };
-    const sent = request({ ...options, agent: alone ? false : agent });
-    sent.on('error', (error) => reject(new Error(`${ready.name}: ${error.message}`, { cause: error })));
-    sent.on('response', async (stream) => {
+    const clientRequest = request({ ...options, agent: alone ? false : agent });
+    clientRequest.on('error', (error) =>
+      reject(new Error(`${ready.name}: ${error.message}`, { cause: error })),
+    );
+    clientRequest.on('response', async (stream) => {
       let body = Buffer.alloc(0);
       const done = () => {
         const pairs = stream.rawHeaders.flatMap((name, i, all): [string, string][] =>
           i % 2 === 0 ? [[name.toLowerCase(), all[i + 1]!]] : [],
         );
         resolve({ status: stream.statusCode!, ...unpacked(pairs, body), stream });
-        if (ready.declare !== undefined) sent.destroy();
+        if (ready.declare !== undefined) clientRequest.destroy();
       };
       // Match the first `asked.events` events and ignore later ones. The stream may begin with a `retry:` field.
       const pattern = new RegExp(`^(?:retry: \\d+\\n\\n)?(?:(?!retry:)(?:.+\\n)+\\n){${ready.events}}`);
@@ -92,8 +94,8 @@ export function send(base: string, under: string, ready: Ready, agent: Agent): P
       });
       stream.on('end', done);
     });
-    if (ready.declare === undefined) sent.end(ready.body ?? undefined);
-    else sent.flushHeaders();
+    if (ready.declare === undefined) clientRequest.end(ready.body ?? undefined);
+    else clientRequest.flushHeaders();
   });
 }
 

@@ -37,18 +37,18 @@ function split(file: string): Map<string, string> {
 
 test('the help of every command is unchanged', async () => {
   using home = temporaryHome();
-  const found = new Map<string, string>();
+  const helpTexts = new Map<string, string>();
   for (const path of paths(ROOT)) {
     const ran = await runHere([...path.split(' ').slice(1), '--help'], { home: home.home });
     assert.deepEqual([ran.code, ran.stderr], [0, ''], `${path} --help`);
-    found.set(path, ran.stdout);
+    helpTexts.set(path, ran.stdout);
   }
-  const pinned = split(pinnedText('help.txt', join(found)));
-  for (const path of pinned.keys()) assert.ok(found.has(path), `${path} is gone`);
-  for (const [path, text] of found) {
+  const pinned = split(pinnedText('help.txt', join(helpTexts)));
+  for (const path of pinned.keys()) assert.ok(helpTexts.has(path), `${path} is gone`);
+  for (const [path, text] of helpTexts) {
     assert.ok(pinned.has(path), `${path} is new`);
     assert.equal(text, pinned.get(path), `${path} --help`);
   }
-  assert.deepEqual([...found.keys()], [...pinned.keys()], 'the order of the commands');
-  assert.ok(found.size > 90, `only ${found.size} commands were found`);
+  assert.deepEqual([...helpTexts.keys()], [...pinned.keys()], 'the order of the commands');
+  assert.ok(helpTexts.size > 90, `only ${helpTexts.size} commands were found`);
 });

@@ -54,8 +54,8 @@ try {
     await fillSpaces(ann!, acme!, names);
   }
   await promptByCommand(home, desk, names);
-  const left = readdirSync(home).filter((name) => /-(?:wal|shm)$/.test(name));
-  if (left.length > 0) throw new Error(`The database was not closed: ${left.join(', ')}`);
+  const leftoverFiles = readdirSync(home).filter((name) => /-(?:wal|shm)$/.test(name));
+  if (leftoverFiles.length > 0) throw new Error(`The database was not closed: ${leftoverFiles.join(', ')}`);
   const packed = packFolder(home);
   const now = Date.now() + 1000;
   mkdirSync(out, { recursive: true });

@@ -52,14 +52,14 @@ test('an MCP client gets the same tools, resources, prompts and instructions as 
       return { way, parts: await readParts(client) };
     }),
   );
-  const found: { [part: string]: { ways: string[]; answer: unknown }[] } = {};
+  const answersByPart: { [part: string]: { ways: string[]; answer: unknown }[] } = {};
   for (const { way, parts } of answers) {
     for (const [part, answer] of parts) {
-      found[part] ??= [];
-      const same = found[part].find((one) => JSON.stringify(one.answer) === JSON.stringify(answer));
+      answersByPart[part] ??= [];
+      const same = answersByPart[part].find((one) => JSON.stringify(one.answer) === JSON.stringify(answer));
       if (same) same.ways.push(way);
-      else found[part].push({ ways: [way], answer });
+      else answersByPart[part].push({ ways: [way], answer });
     }
   }
-  assertPinnedJson('mcp-tools.json', found);
+  assertPinnedJson('mcp-tools.json', answersByPart);
 });

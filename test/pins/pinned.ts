@@ -10,17 +10,17 @@ import { join } from 'node:path';
 const UPDATING = process.env.UPDATE_PINS === '1';
 
 /** Returns the text of a pin file. With UPDATE_PINS=1, writes `found` to the file and returns it. */
-export function pinnedText(name: string, found: string): string {
+export function pinnedText(name: string, actual: string): string {
   const path = join(import.meta.dirname, name);
-  if (UPDATING) writeFileSync(path, found);
+  if (UPDATING) writeFileSync(path, actual);
   return readFileSync(path, 'utf8');
 }
 
 /** Compares the parts one by one, so that a failure names the part. The order of keys matters, white space does not. */
-export function assertPinnedJson(name: string, found: { readonly [part: string]: unknown }): void {
-  const pinned = JSON.parse(pinnedText(name, jsonOf(found))) as { [part: string]: unknown };
-  assert.deepEqual(Object.keys(found), Object.keys(pinned), `the parts of test/pins/${name}`);
-  for (const [part, value] of Object.entries(found)) {
+export function assertPinnedJson(name: string, actual: { readonly [part: string]: unknown }): void {
+  const pinned = JSON.parse(pinnedText(name, jsonOf(actual))) as { [part: string]: unknown };
+  assert.deepEqual(Object.keys(actual), Object.keys(pinned), `the parts of test/pins/${name}`);
+  for (const [part, value] of Object.entries(actual)) {
     assert.equal(jsonOf(value), jsonOf(pinned[part]), `${part} differs from test/pins/${name}`);
   }
 }

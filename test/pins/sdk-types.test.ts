@@ -26,7 +26,7 @@ const AT_RUN_TIME: { readonly [entry: string]: object } = {
 };
 
 test('the entry points of the package export exactly these values and types', () => {
-  const found = Object.entries(manifest.exports).map(([entry, to]) => {
+  const entries = Object.entries(manifest.exports).map(([entry, to]) => {
     if (typeof to === 'string') return [entry, to];
     // Each file of dist/src is compiled from one file of src.
     const source = join(ROOT, to.types!.replace('./dist/', '').replace(/\.d\.ts$/, '.ts'));
@@ -36,7 +36,7 @@ test('the entry points of the package export exactly these values and types', ()
     const loaded = AT_RUN_TIME[entry];
     return [entry, { conditions, ...names, ...(loaded && { 'at run time': Object.keys(loaded).sort() }) }];
   });
-  assertPinnedJson('sdk-types.json', Object.fromEntries(found));
+  assertPinnedJson('sdk-types.json', Object.fromEntries(entries));
 });
 
 test('the program that pins the types imports each of them', () => {

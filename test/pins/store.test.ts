@@ -134,13 +134,13 @@ async function assertRepeats(ask: AskAnn): Promise<void> {
     message: { ...message, parts },
     configuration: { returnImmediately: true },
   });
-  const sent = await ask({ method: 'POST', path: '/a2a/relay/message:send', headers: A2A, body });
-  assert.equal(sent.json.task.id, '7136354b-ce1b-4d8e-a88a-cc3f3cd14dce');
+  const response = await ask({ method: 'POST', path: '/a2a/relay/message:send', headers: A2A, body });
+  assert.equal(response.json.task.id, '7136354b-ce1b-4d8e-a88a-cc3f3cd14dce');
   const invoke = { capability: 'retrieval.search', thread_id: THREAD, args: { query: 'lighthouse' } };
-  const found = (await ask({ method: 'POST', path: '/cap/invoke', body: invoke })).json;
+  const uncached = (await ask({ method: 'POST', path: '/cap/invoke', body: invoke })).json;
   // The cached answer is older than the report, so the first search runs. The second search gets the cached answer.
   const cached = (await ask({ method: 'POST', path: '/cap/invoke', body: invoke })).json;
-  assert.deepEqual([found.cache_hit, cached.cache_hit], [false, true]);
+  assert.deepEqual([uncached.cache_hit, cached.cache_hit], [false, true]);
 }
 
 test('a home of the last version before 0.3.0 gives the same answers as when it was created', async (t) => {

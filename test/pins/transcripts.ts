@@ -24,10 +24,12 @@ export async function checkTranscript(transcript: Transcript, under: '' | '/v1' 
   const path = join(FOLDER, `${transcript.name}.txt`);
   const played = await play(transcript, under);
   if (process.env.UPDATE_PINS === '1' && under === '') writeFileSync(path, played.join('\n'));
-  const written = existsSync(path) ? entriesOf(readFileSync(path, 'utf8')).map(comparable) : [];
+  const pinnedEntries = existsSync(path) ? entriesOf(readFileSync(path, 'utf8')).map(comparable) : [];
   const answers = entriesOf(played.join('\n')).map(comparable);
-  const wrong = answers.flatMap((entry, i) => (entry === written[i] ? [] : [difference(written[i], entry)]));
-  const missing = written.slice(answers.length).map((entry) => difference(entry, undefined));
+  const wrong = answers.flatMap((entry, i) =>
+    entry === pinnedEntries[i] ? [] : [difference(pinnedEntries[i], entry)],
+  );
+  const missing = pinnedEntries.slice(answers.length).map((entry) => difference(entry, undefined));
   const differences = [...wrong, ...missing];
   if (differences.length === 0) return;
   assert.fail(
@@ -72,7 +74,7 @@ async function play({ requests, core, keys }: Transcript, under: string): Promis
   const bodies = new Map<string, Buffer>();
   const agent = new Agent({ keepAlive: true });
   const streams: IncomingMessage[] = [];
-  const written: string[] = [];
+  const entries: string[] = [];
   const deadline = Date.now() + 20_000;
   try {
     for (const pinned of requests) {
@@ -90,14 +92,14 @@ async function play({ requests, core, keys }: Transcript, under: string): Promis
         bodies.set(pinned.as, answer.body);
         values.set(pinned.as, meaningOf(answer.body.toString()));
       }
-      written.push(`=== ${pinned.name}\n${formatRequest(ready)}\n${formatAnswer(answer, pinned.pin)}\n`);
+      entries.push(`=== ${pinned.name}\n${formatRequest(ready)}\n${formatAnswer(answer, pinned.pin)}\n`);
     }
   } finally {
     for (const stream of streams) stream.destroy();
     agent.destroy();
   }
   assert.deepEqual(relay.log, [], 'the server has nothing to complain about');
-  return written;
+  return entries;
 }
 
 function chance(seed: string, length: number): Uint8Array<ArrayBuffer> {

@@ -83,11 +83,11 @@ test('until on the exit code counts failures of the command as rounds, and check
     'agents: { sh: { shell: "true" } }\nsteps: [{ id: s, agent: sh, until: exit_code == 0 }]',
   );
   assert.equal(done.status, 'done');
-  const seen: string[] = [];
+  const prompts: string[] = [];
   const checked = openPipelines(({ agent, prompt, attempt }) => {
     if (agent.kind === 'provider') return `change ${attempt}`;
-    seen.push(prompt);
-    if (seen.length < 2) throw new StepFailure('exit code 1', 'the test fails', 1);
+    prompts.push(prompt);
+    if (prompts.length < 2) throw new StepFailure('exit code 1', 'the test fails', 1);
     return 'pass';
   });
   const yaml = `
@@ -95,7 +95,7 @@ agents: { m: { provider: anthropic } }
 steps: [{ id: fix, agent: m, prompt: Fix it., until: { check: npm test } }]`;
   const fixed = await checked.start(yaml);
   assert.equal(await checked.text(fixed.run, 'fix'), 'change 2');
-  assert.deepEqual(seen, ['npm test', 'npm test']);
+  assert.deepEqual(prompts, ['npm test', 'npm test']);
   assert.match(checked.calls[2]!.prompt, /Attempt 1 was not enough/);
   const content = await checked.threads.api.content(fixed.run, fixed.steps[0]!.attempt_refs![0]!);
   assert.match(
@@ -337,7 +337,7 @@ steps:
   - { id: e, with: { x: 1 }, agent: sh }
   - { id: f, agent: sh, needs: [d] }
   - { id: g, agent: sh, needs: [f] }`;
-  const found = problems(text).join('\n');
+  const problemText = problems(text).join('\n');
   for (const part of [
     '2: "budget" needs',
     '2: "on_limit" must be ask or fail',
@@ -354,7 +354,7 @@ steps:
     '15: the step "f" can never run: it needs "d"',
     '16: the step "g" can never run: it needs "f"',
   ])
-    assert.ok(found.includes(part), `${part}\n---\n${found}`);
+    assert.ok(problemText.includes(part), `${part}\n---\n${problemText}`);
 });
 
 test('runs with the same concurrency key work one after the other, or the newer one cancels the older', async () => {

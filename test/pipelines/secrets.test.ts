@@ -26,10 +26,10 @@ test('secrets reach no output, event, artifact, question, log, page of the dashb
   writeFileSync(join(folder, 'leaky.yaml'), YAML);
   writeFileSync(join(folder, 'token.txt'), 'file-canary-55\n');
   const o = { home, cwd: folder, env: { THE_TOKEN: CANARY, CONTEXTRELAY_URL: server.url } };
-  const seen: string[] = [];
+  const outputs: string[] = [];
   const command = async (...args: string[]) => {
     const { stdout, stderr } = await relay(args, o);
-    seen.push(stdout, stderr);
+    outputs.push(stdout, stderr);
     return stdout;
   };
   await command('pipeline', 'run', 'leaky.yaml');
@@ -46,7 +46,7 @@ test('secrets reach no output, event, artifact, question, log, page of the dashb
   await command('tail', run, '--all', '--json');
   const get = async (path: string) => {
     const text = await (await fetch(server.url + path)).text();
-    seen.push(text);
+    outputs.push(text);
     return text;
   };
   for (const path of ['', '/events', '/state', '/report', '/prompts']) await get(`/threads/${run}${path}`);
@@ -54,13 +54,13 @@ test('secrets reach no output, event, artifact, question, log, page of the dashb
   assert.ok(artifacts.length >= 3, JSON.stringify(artifacts));
   for (const { ref } of artifacts) await get(`/threads/${run}/artifacts/${ref}`);
   for (const path of ['/questions?status=answered', '/activity', '/runs', '/metrics']) await get(path);
-  seen.push(JSON.stringify(server.log));
-  const everything = seen.join('\n');
+  outputs.push(JSON.stringify(server.log));
+  const everything = outputs.join('\n');
   assert.match(everything, /Bearer \[secret TOKEN\] \[secret FROM_FILE\] \[secret FROM_COMMAND\]/);
   for (const file of readdirSync(home, { recursive: true, withFileTypes: true })) {
     const path = join(file.parentPath, file.name);
-    if (file.isFile() && !path.startsWith(folder)) seen.push(readFileSync(path, 'latin1'));
+    if (file.isFile() && !path.startsWith(folder)) outputs.push(readFileSync(path, 'latin1'));
   }
   for (const form of ['canary-7f3d', 'file-canary-55', 'command-canary-55', btoa(CANARY).slice(0, 16)])
-    for (const text of seen) assert.ok(!text.includes(form), `${form} is in ${text.slice(0, 300)}`);
+    for (const text of outputs) assert.ok(!text.includes(form), `${form} is in ${text.slice(0, 300)}`);
 });

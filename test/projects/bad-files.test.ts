@@ -83,16 +83,16 @@ test('todo list has pages, and counts of what is left out are true', async () =>
     completed_at: n < 20 ? '2026-01-01T00:00:00Z' : undefined,
   }));
   folder.write('todos.json', JSON.stringify({ todos, last_review: new Date().toISOString() }));
-  const seen = new Set<string>();
+  const ids = new Set<string>();
   let after: string[] = [];
   for (let left = 600; left > 0; ) {
     const page = JSON.parse((await folder.relay(['todo', 'list', '-n', '250', '--json', ...after])).stdout);
-    for (const { id } of page.todos) seen.add(id);
+    for (const { id } of page.todos) ids.add(id);
     left -= page.todos.length;
     assert.deepEqual([page.total, page.left], [600, left]);
     after = ['--after', page.todos.at(-1).id];
   }
-  assert.equal(seen.size, 600);
+  assert.equal(ids.size, 600);
   const { stdout } = await folder.relay(['todo', 'list']);
   assert.match(stdout, /\n550 of 600 not shown yet: relay todo list --after TODO-\d+/);
   assert.equal((await folder.relay(['todo', 'list', '--after', 'TODO-999'])).code, 2);

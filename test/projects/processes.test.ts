@@ -29,8 +29,8 @@ test('eight processes that add and finish todos at once lose none', async () => 
   );
   for (let w = 0; w < WRITERS; w++) {
     for (let n = 0; n < TODOS_EACH; n++) {
-      const found = todos.find(({ title }) => title === `w${w}-${n}`);
-      assert.equal(found?.status, n % 2 === 0 ? 'completed' : 'pending', `w${w}-${n}`);
+      const todo = todos.find(({ title }) => title === `w${w}-${n}`);
+      assert.equal(todo?.status, n % 2 === 0 ? 'completed' : 'pending', `w${w}-${n}`);
     }
   }
   assert.equal(folder.json('state.json').progress.completed.length, WRITERS * 3);
@@ -45,7 +45,7 @@ test('concurrent commands of the real program all take effect', async () => {
     folder.relay(['project', 'handoff', `task ${n}`]),
   ]).flat();
   for (const ran of await Promise.all(lines)) assert.equal(ran.code, 0, ran.stderr);
-  const numbers = [...folder.read('decisions.md').matchAll(/^## (ADR-\d+): D\d$/gm)].map((found) => found[1]);
+  const numbers = [...folder.read('decisions.md').matchAll(/^## (ADR-\d+): D\d$/gm)].map((match) => match[1]);
   assert.deepEqual(numbers, ['ADR-001', 'ADR-002', 'ADR-003']);
   assert.equal(folder.json('state.json').handoffs.length, 3);
 });

@@ -36,10 +36,10 @@ test('the answer of a program is stored in the thread, and the next prompt conta
   const first = await relay(['wrap', 'run', '--cli', 'claude', 'what is it?'], o);
   assert.equal(first.stdout, 'it is 42\n');
   await relay(['wrap', 'run', '--cli', 'claude', 'are you sure?'], o);
-  const seen = readFileSync(join(at.home, 'seen.txt'), 'utf8');
-  assert.match(seen, /it is 42/);
-  assert.match(seen, /> what is it\?\nit is 42\n/);
-  assert.match(seen, /Your task:\nare you sure\?$/);
+  const prompt = readFileSync(join(at.home, 'seen.txt'), 'utf8');
+  assert.match(prompt, /it is 42/);
+  assert.match(prompt, /> what is it\?\nit is 42\n/);
+  assert.match(prompt, /Your task:\nare you sure\?$/);
 });
 
 test('a prompt is counted even if the program prints nothing', async () => {

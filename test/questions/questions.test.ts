@@ -130,8 +130,8 @@ test('a link ends when the key that created it is revoked, and outlives a rotati
   await relay.ask('DELETE', `/keys/${rotated.json.id}`, { key: admin });
   assert.equal(await status(), 410);
   const answer = new URLSearchParams({ answer: 'yes' });
-  const sent = await fetch(new URL(path, relay.url), { method: 'POST', headers: FORM, body: answer });
-  assert.equal(sent.status, 410);
+  const response = await fetch(new URL(path, relay.url), { method: 'POST', headers: FORM, body: answer });
+  assert.equal(response.status, 410);
 });
 
 test('a default and a step have a maximum length, and ended questions make room for new ones', async () => {

@@ -22,8 +22,8 @@ export default {
     try {
       if (name === 'client')
         return Response.json(await useClient(new Bucket(parseBucket(vars.ADDRESS, env))));
-      const found = blobCases.find((each) => each.name === name);
-      if (!found) return new Response(`no case is called "${name}"`, { status: 404 });
+      const blobCase = blobCases.find((each) => each.name === name);
+      if (!blobCase) return new Response(`no case is called "${name}"`, { status: 404 });
       const clock = manualClock();
       const inner = openMemory({ env: clock.env });
       // The limit is lower than in production, so that more cases use the bucket.
@@ -36,7 +36,7 @@ export default {
         bytes[at]! ^= 1;
         await bucket.put(stub.name, bytes);
       };
-      await found.run(engine, clock, { damage });
+      await blobCase.run(engine, clock, { damage });
       return new Response('ok');
     } catch (error) {
       return new Response((error as Error).stack ?? String(error), { status: 500 });

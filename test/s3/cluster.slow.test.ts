@@ -150,9 +150,9 @@ describe('a cluster with a bucket', { skip: missing?.missing }, () => {
       faults.isOut = true;
       try {
         await using store = await openPlace(to, 'source');
-        const found = await readWholeStore(store.engine);
+        const contents = await readWholeStore(store.engine);
         for (const [name, value] of Object.entries(expected))
-          assert.deepEqual(found[name], value, `${to}: ${name}`);
+          assert.deepEqual(contents[name], value, `${to}: ${name}`);
         assert.equal((await store.engine.usage()).bucket === undefined, objects === null);
       } finally {
         faults.isOut = false;

@@ -30,8 +30,8 @@ const COUNTED = [
   },
 ];
 
-const found = await findS3Server();
-if ('missing' in found) test('conformance of blobs in S3', { skip: found.missing });
+const s3Server = await findS3Server();
+if ('missing' in s3Server) test('conformance of blobs in S3', { skip: s3Server.missing });
 else {
   let server: S3Server;
   let faults: Faults;

@@ -61,19 +61,19 @@ export interface S3Server extends AsyncDisposable {
 }
 
 export async function startS3Server(): Promise<S3Server> {
-  const found = await findS3Server();
-  if ('missing' in found) throw new Error(found.missing);
+  const s3Server = await findS3Server();
+  if ('missing' in s3Server) throw new Error(s3Server.missing);
   const folder = mkdtempSync(join(tmpdir(), 'relay-s3-'));
   const [port] = await freePorts(1);
   const access = ['--access', KEYS.accessKeyId, '--secret', KEYS.secretAccessKey];
   const args = [...access, '--port', `127.0.0.1:${port}`, '--quiet', 'posix', folder];
-  const child = spawn(found.path, args, { stdio: 'ignore' });
+  const child = spawn(s3Server.path, args, { stdio: 'ignore' });
   const endpoint = `http://127.0.0.1:${port}`;
   const stop = () => void child.kill('SIGKILL');
   process.once('exit', stop);
   await until(
     async () => {
-      if (child.exitCode !== null) throw new Error(`${found.path} ended with ${child.exitCode}`);
+      if (child.exitCode !== null) throw new Error(`${s3Server.path} ended with ${child.exitCode}`);
       return await fetch(endpoint).then(
         () => true,
         () => false,
@@ -110,7 +110,7 @@ export async function startS3Server(): Promise<S3Server> {
 }
 
 if (import.meta.main) {
-  const found = await findS3Server({ build: true });
-  console.log('path' in found ? found.path : found.missing);
-  if ('missing' in found) process.exitCode = 1;
+  const s3Server = await findS3Server({ build: true });
+  console.log('path' in s3Server ? s3Server.path : s3Server.missing);
+  if ('missing' in s3Server) process.exitCode = 1;
 }

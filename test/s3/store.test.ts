@@ -11,7 +11,7 @@ import { manualClock } from '../conformance/case.ts';
 import { type Faults, startFaults } from './faults.ts';
 import { findS3Server, type S3Server, startS3Server } from './server.ts';
 
-const found = await findS3Server();
+const s3Server = await findS3Server();
 const MiB = 1024 * 1024;
 const HOUR = 3_600_000;
 /**
@@ -21,7 +21,7 @@ const HOUR = 3_600_000;
 const ANY_AGE = -2_000;
 const out = { code: 'bucket_unavailable', status: 503 };
 
-describe('blobs in S3', { skip: 'missing' in found && found.missing }, () => {
+describe('blobs in S3', { skip: 'missing' in s3Server && s3Server.missing }, () => {
   let server: S3Server;
   let faults: Faults;
   before(async () => {
@@ -143,16 +143,16 @@ describe('blobs in S3', { skip: 'missing' in found && found.missing }, () => {
     const clock = manualClock();
     const { engine } = await open('counted', { clock });
     const before = faults.listings;
-    const counted = async () => [(await engine.usage()).bucket?.bytes, faults.listings - before];
+    const usageAndListings = async () => [(await engine.usage()).bucket?.bytes, faults.listings - before];
     await engine.blobs.put('a/one', patterned(2 * MiB));
-    assert.deepEqual(await counted(), [2 * MiB, 1]);
+    assert.deepEqual(await usageAndListings(), [2 * MiB, 1]);
     await engine.blobs.put('a/two', patterned(3 * MiB));
-    assert.deepEqual(await counted(), [5 * MiB, 1]);
+    assert.deepEqual(await usageAndListings(), [5 * MiB, 1]);
     clock.advance(HOUR);
-    assert.deepEqual(await counted(), [5 * MiB, 2]);
+    assert.deepEqual(await usageAndListings(), [5 * MiB, 2]);
     clock.advance(HOUR);
     await engine.sweep();
-    assert.deepEqual(await counted(), [5 * MiB, 3], 'what a sweep has listed is not listed again');
+    assert.deepEqual(await usageAndListings(), [5 * MiB, 3], 'what a sweep has listed is not listed again');
   });
 
   test('a store stays empty until its first object, and processes that opened it before read the object', async () => {

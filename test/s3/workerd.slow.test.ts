@@ -7,9 +7,9 @@ import { openWorkerd, type Workerd } from '../../scripts/cloudflare/local-worker
 import { blobCases } from '../conformance/blobs.ts';
 import { findS3Server, type S3Server, startS3Server } from './server.ts';
 
-const found = await findS3Server();
+const s3Server = await findS3Server();
 
-describe('blobs in S3 from inside workerd', { skip: 'missing' in found && found.missing }, () => {
+describe('blobs in S3 from inside workerd', { skip: 'missing' in s3Server && s3Server.missing }, () => {
   let server: S3Server;
   let workerd: Workerd;
   before(async () => {

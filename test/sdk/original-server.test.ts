@@ -60,9 +60,9 @@ describe('a pointer of the original server, which sends no Relay-* headers', () 
     original.requests.length = 0;
     assert.equal(await elsewhere().pull(url), TEXT);
     assert.equal(await elsewhere().pull(url, { lines: '1' }), 'first');
-    const found = await elsewhere().inspect(url);
+    const info = await elsewhere().inspect(url);
     assert.deepEqual(
-      [found.id, found.metadata, found.size, found.expires_at],
+      [info.id, info.metadata, info.size, info.expires_at],
       [url, { topic: 'survey' }, Buffer.byteLength(TEXT), null],
     );
     assert.deepEqual(

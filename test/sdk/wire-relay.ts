@@ -23,7 +23,7 @@ interface Stored {
 }
 
 /** Answers a request instead of the relay, or returns false to let the relay answer. `n` counts requests from 0. */
-type Trouble = (seen: Seen, response: ServerResponse, n: number) => boolean | Promise<boolean>;
+type Trouble = (request: Seen, response: ServerResponse, n: number) => boolean | Promise<boolean>;
 
 /** A minimal fake relay on a real socket, for tests of the SDK. Unlike a real relay, it can be told to fail. */
 export class WireRelay implements AsyncDisposable {
@@ -56,7 +56,7 @@ export class WireRelay implements AsyncDisposable {
 
   /** Values of one header in all requests so far. */
   headers(name: string): (string | undefined)[] {
-    return this.seen.map((seen) => seen.headers[name] as string | undefined);
+    return this.seen.map((request) => request.headers[name] as string | undefined);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -69,38 +69,38 @@ export class WireRelay implements AsyncDisposable {
     const url = new URL(request.url!, 'http://x');
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk);
-    const seen: Seen = {
+    const recorded: Seen = {
       method: request.method!,
       path: url.pathname,
       query: url.searchParams,
       headers: request.headers,
       body: Buffer.concat(chunks),
     };
-    this.seen.push(seen);
-    if (await this.trouble(seen, response, this.seen.length - 1)) return;
-    if (seen.method === 'POST') return this.#push(seen, response);
-    const [, verb, id] = seen.path.split('/');
+    this.seen.push(recorded);
+    if (await this.trouble(recorded, response, this.seen.length - 1)) return;
+    if (recorded.method === 'POST') return this.#push(recorded, response);
+    const [, verb, id] = recorded.path.split('/');
     const stored = this.stored.get(id!);
     if (!stored) return fail(response, 404, 'not_found');
-    if (seen.method === 'DELETE') {
+    if (recorded.method === 'DELETE') {
       this.stored.delete(id!);
       response.writeHead(204).end();
     } else if (verb === 'peek') {
       response
         .writeHead(200, { ...describe(stored), 'Content-Type': 'application/json' })
         .end(stored.metadata);
-    } else await pull(stored, seen, response);
+    } else await pull(stored, recorded, response);
   }
 
-  #push(seen: Seen, response: ServerResponse): void {
-    const isEnvelope = seen.headers['content-type']?.startsWith('application/json');
-    const fields = isEnvelope ? JSON.parse(seen.body.toString()) : null;
-    const header = seen.headers['relay-metadata'] as string | undefined;
-    const key = seen.headers['idempotency-key'] as string | undefined;
+  #push(request: Seen, response: ServerResponse): void {
+    const isEnvelope = request.headers['content-type']?.startsWith('application/json');
+    const fields = isEnvelope ? JSON.parse(request.body.toString()) : null;
+    const header = request.headers['relay-metadata'] as string | undefined;
+    const key = request.headers['idempotency-key'] as string | undefined;
     const id = (key && this.#repeated.get(key)) || randomUUID();
     if (key) this.#repeated.set(key, id);
-    const channel = fields?.channel ?? seen.query.get('channel');
-    const body = fields ? Buffer.from(fields.data) : seen.body;
+    const channel = fields?.channel ?? request.query.get('channel');
+    const body = fields ? Buffer.from(fields.data) : request.body;
     if (body.length === 0) {
       fail(response, 400, 'empty_payload');
       return;
@@ -109,7 +109,7 @@ export class WireRelay implements AsyncDisposable {
       ? JSON.stringify(fields.metadata)
       : Buffer.from(header ?? 'e30', 'base64url').toString();
     const type =
-      fields?.content_type ?? decodeURIComponent((seen.headers['relay-content-type'] as string) ?? '');
+      fields?.content_type ?? decodeURIComponent((request.headers['relay-content-type'] as string) ?? '');
     this.stored.set(id, { body, metadata, type, channel });
     const tokens = { tokens: 7, tokenizer: 'o200k_base', estimated: false };
     response.writeHead(200, { 'Content-Type': 'application/json' }).end(
@@ -119,7 +119,7 @@ export class WireRelay implements AsyncDisposable {
         channel,
         expires_at: '2030-01-01T00:00:00.000Z',
         size: body.length,
-        ...(seen.query.get('count') === '1' ? { tokens } : {}),
+        ...(request.query.get('count') === '1' ? { tokens } : {}),
       }),
     );
   }
@@ -135,8 +135,8 @@ export function fail(
   response.writeHead(status, { 'Content-Type': 'application/json', ...headers }).end(JSON.stringify(body));
 }
 
-async function pull(stored: Stored, seen: Seen, response: ServerResponse): Promise<void> {
-  const { query } = seen;
+async function pull(stored: Stored, request: Seen, response: ServerResponse): Promise<void> {
+  const { query } = request;
   const part: PartRequest | null = parsePartRequest({
     lines: query.get('lines'),
     grep: query.get('grep'),
@@ -159,7 +159,7 @@ async function pull(stored: Stored, seen: Seen, response: ServerResponse): Promi
     response.writeHead(200, headers).end(excerpt.text);
   } else {
     const size = stored.body.length;
-    const range = /^bytes=(\d+)-(\d+)$/.exec(seen.headers.range ?? '');
+    const range = /^bytes=(\d+)-(\d+)$/.exec(request.headers.range ?? '');
     const [start, end] = range ? [Number(range[1]), Math.min(Number(range[2]) + 1, size)] : [0, size];
     if (start >= size) return fail(response, 416, 'range_not_satisfiable');
     response

@@ -32,8 +32,8 @@ async function start(
   const url = await new Promise<string>((resolve, reject) => {
     const hear = (chunk: Buffer) => {
       outputChunks.push(String(chunk));
-      const found = /listening on (http:\S+)/.exec(outputChunks.join(''))?.[1];
-      if (found) resolve(found);
+      const address = /listening on (http:\S+)/.exec(outputChunks.join(''))?.[1];
+      if (address) resolve(address);
     };
     child.stdout.on('data', hear);
     child.stderr.on('data', hear);

@@ -84,8 +84,8 @@ async function encryptEverything(): Promise<{ pointers: string[]; tasks: string[
   const failed = await relay(['bridge', 'send', `fail: ${secretText}`, '--encrypt', '--wait', '--json']);
   assert.equal(JSON.parse(failed.stdout).status, 'failed');
   assert.match(JSON.parse(failed.stdout).text, new RegExp(CANARY));
-  const sent = await new AgentBridge(client).sendAndWait(secretText, { encrypted: true });
-  assert.match(sent.text, new RegExp(CANARY));
+  const result = await new AgentBridge(client).sendAndWait(secretText, { encrypted: true });
+  assert.match(result.text, new RegExp(CANARY));
   // The channel `notes` has no bridge, so commands deliver the results.
   const own = ['--task-channel', 'notes', '--encrypt'];
   const [one, two] = [
@@ -95,16 +95,16 @@ async function encryptEverything(): Promise<{ pointers: string[]; tasks: string[
   await stdoutOf(['task', 'done', one, secretText, '--encrypt']);
   await stdoutOf(['task', 'fail', two, secretText, '--encrypt']);
   assert.match(await stdoutOf(['task', 'wait', one]), new RegExp(CANARY));
-  return { pointers, tasks: [JSON.parse(failed.stdout).id, sent.id, one, two] };
+  return { pointers, tasks: [JSON.parse(failed.stdout).id, result.id, one, two] };
 }
 
 test('with encryption on, nothing derived from a payload is in plain text', async () => {
   const { pointers, tasks } = await encryptEverything();
-  const seen: { [where: string]: string } = {};
+  const textByPlace: { [where: string]: string } = {};
   const get = async (path: string) => {
     const response = await fetch(env.CONTEXTRELAY_URL + path);
-    seen[path] = JSON.stringify([...response.headers]) + (await response.text());
-    return seen[path];
+    textByPlace[path] = JSON.stringify([...response.headers]) + (await response.text());
+    return textByPlace[path];
   };
   const list = await get('/tasks?limit=50');
   await get('/tasks?channel=notes');
@@ -120,12 +120,12 @@ test('with encryption on, nothing derived from a payload is in plain text', asyn
   for (const channel of CHANNELS) {
     const last = await stranger.channels.position(channel);
     for await (const message of stranger.subscribe(channel, { since: 'all' })) {
-      seen[`${channel} ${message.seq}`] = JSON.stringify(message);
+      textByPlace[`${channel} ${message.seq}`] = JSON.stringify(message);
       if (message.seq >= last) break;
     }
   }
   for (const args of [['task', 'list'], ['task', 'list', '-c', 'notes'], ['agents']])
-    seen[args.join(' ')] = await stdoutOf(args);
+    textByPlace[args.join(' ')] = await stdoutOf(args);
   const { CONTEXTRELAY_URL: _, ...local } = env;
   using elsewhere = temporaryHome();
   const backup = await runHere(['backup', join(elsewhere.home, 'copy')], { home, env: local });
@@ -133,12 +133,12 @@ test('with encryption on, nothing derived from a payload is in plain text', asyn
 
   for (const program of [bridge, server]) program.child.kill('SIGTERM');
   const [bridgeSaid, serverSaid] = await Promise.all([bridge.ended, server.ended]);
-  seen.bridge = bridgeSaid.stdout + bridgeSaid.stderr;
-  seen.server = serverSaid.stdout + serverSaid.stderr;
-  assert.match(seen.bridge, /failed/);
-  assert.match(seen.server, /pointers\.push/);
+  textByPlace.bridge = bridgeSaid.stdout + bridgeSaid.stderr;
+  textByPlace.server = serverSaid.stdout + serverSaid.stderr;
+  assert.match(textByPlace.bridge, /failed/);
+  assert.match(textByPlace.server, /pointers\.push/);
 
-  const holding = Object.entries(seen).filter(([, text]) => text.includes(CANARY));
+  const holding = Object.entries(textByPlace).filter(([, text]) => text.includes(CANARY));
   assert.deepEqual(holding, []);
   const stored = [...files(home), ...files(elsewhere.home)];
   assert.ok(stored.some((path) => path.endsWith('relay.db')));

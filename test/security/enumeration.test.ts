@@ -82,7 +82,7 @@ test("one tenant's channels, inboxes and keys do not exist for another", async (
   ];
   await relay.ask('POST', '/channels/plans', { key: theirs, body: { msg: 'secret' } });
   await relay.ask('POST', '/inbox/bob/channels', { key: theirs, body: { channel: 'plans', since: 'all' } });
-  const seen = [
+  const responses = [
     await relay.ask('GET', '/channels', { key: mine }),
     await relay.ask('GET', '/channels/plans', { key: mine }),
     await relay.ask('GET', '/channels/plans/position', { key: mine }),
@@ -90,13 +90,13 @@ test("one tenant's channels, inboxes and keys do not exist for another", async (
     await relay.ask('GET', '/keys?all=1', { key: mine }),
     await relay.ask('GET', '/usage', { key: mine }),
   ];
-  for (const { text } of seen) {
+  for (const { text } of responses) {
     assert.ok(!text.includes('secret'));
     assert.ok(!text.includes(theirs.id));
     assert.ok(!text.includes('umbrella'));
   }
-  assert.deepEqual(seen[0]!.json.channels, []);
-  assert.deepEqual(seen[3]!.json.messages, []);
+  assert.deepEqual(responses[0]!.json.channels, []);
+  assert.deepEqual(responses[3]!.json.messages, []);
 });
 
 test("one tenant's threads, artifacts, events and search do not exist for another", async () => {

@@ -62,14 +62,14 @@ test('a push that names a task without settling it is no evidence of a result', 
 
 test('a waiting client accepts only results of callers that may settle the task', async () => {
   const bridge = new AgentBridge(as(owner));
-  const sent = Promise.withResolvers<string>();
+  const sentId = Promise.withResolvers<string>();
   const watched = as(stranger).subscribe('agent-tasks', ({ url }) => {
-    if (url) sent.resolve(url.slice(url.lastIndexOf('/') + 1));
+    if (url) sentId.resolve(url.slice(url.lastIndexOf('/') + 1));
   });
   await watched.ready;
   await using _ = { [Symbol.asyncDispose]: () => watched.close() };
   const waiting = bridge.sendAndWait('do it');
-  const id = await sent.promise;
+  const id = await sentId.promise;
   await push(stranger, { data: 'forged, without a mark', channel: 'agent-done' });
   await push(stranger, { data: 'forged', channel: 'agent-done', metadata: { task_id: id } });
   await push(stranger, { data: 'forged', channel: 'agent-done', metadata: { task_id: id, status: 'ok' } });
@@ -79,15 +79,15 @@ test('a waiting client accepts only results of callers that may settle the task'
 
 test('the caller that deletes a task cannot forge its result', async () => {
   const bridge = new AgentBridge(as(owner));
-  const sent = Promise.withResolvers<string>();
+  const sentId = Promise.withResolvers<string>();
   const watched = as(stranger).subscribe('agent-tasks', ({ url }) => {
-    if (url) sent.resolve(url.slice(url.lastIndexOf('/') + 1));
+    if (url) sentId.resolve(url.slice(url.lastIndexOf('/') + 1));
   });
   await watched.ready;
   await using _ = { [Symbol.asyncDispose]: () => watched.close() };
   const ended = new AbortController();
   const waiting = bridge.sendAndWait('do it', { signal: ended.signal });
-  const id = await sent.promise;
+  const id = await sentId.promise;
   assert.equal((await relay.ask('DELETE', `/pull/${id}`, { key: stranger })).status, 204);
   await push(stranger, { data: 'forged', channel: 'agent-done', metadata: { task_id: id, status: 'ok' } });
   // Send a message after the forged one: when it arrives, the waiting client has seen both.

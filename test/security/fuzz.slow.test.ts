@@ -60,7 +60,7 @@ test('10 000 generated requests cause no internal error and no stall', async () 
     await Promise.all(Array.from({ length: AT_ONCE }, client));
     assert.equal((await relay.ask('GET', '/health')).status, 200);
   }
-  const fine = [...reached].filter(([, seen]) => [...seen].some((status) => status < 300));
+  const fine = [...reached].filter(([, statusSet]) => [...statusSet].some((status) => status < 300));
   // At least half of the operations must have succeeded once. Otherwise the test would prove little.
   assert.ok(
     fine.length > reached.size / 2,

@@ -48,9 +48,9 @@ test('forty requests for parts of hostile payloads block nobody, and end with th
   const urls: string[] = [];
   for (const body of Object.values(NASTY)) urls.push((await pushRaw(relay, body)).answer.url);
   const queries = ['json=/0', 'outline=1', 'lines=-20', 'cost=1', 'grep=(x%2Bx%2B)%2By'];
-  const left = new AbortController();
+  const controller = new AbortController();
   const requests = Array.from({ length: 40 }, (_, i) =>
-    fetch(`${urls[i % urls.length]}?${queries[i % queries.length]}`, { signal: left.signal }),
+    fetch(`${urls[i % urls.length]}?${queries[i % queries.length]}`, { signal: controller.signal }),
   );
   const ended = Promise.allSettled(requests);
   await until(() => texts.jobs.waiting >= 20);
@@ -61,7 +61,7 @@ test('forty requests for parts of hostile payloads block nobody, and end with th
     texts.jobs.waiting >= 20,
     'those who asked for little were answered before those who asked for much',
   );
-  left.abort();
+  controller.abort();
   await ended;
   await until(() => texts.jobs.running === 0 && texts.jobs.waiting === 0);
   assert.equal(await (await fetch(`${urls[1]}?json=/1`)).text(), '{}');
@@ -88,15 +88,15 @@ test('a full queue answers 503 with Retry-After', async () => {
   await using texts = new TextWorkers({ waiting: 2 });
   await using relay = await startWith(texts);
   const { url } = (await pushRaw(relay, NASTY.newlines)).answer;
-  const left = new AbortController();
-  const requests = [1, 2, 3].map(() => fetch(`${url}?lines=-20`, { signal: left.signal }));
+  const controller = new AbortController();
+  const requests = [1, 2, 3].map(() => fetch(`${url}?lines=-20`, { signal: controller.signal }));
   const ended = Promise.allSettled(requests);
   await until(() => texts.jobs.waiting === 2);
   const refused = await fetch(`${url}?lines=-20`);
   assert.equal(refused.status, 503);
   assert.match(refused.headers.get('retry-after')!, /^\d+$/);
   assert.equal((await failure(refused)).code, 'overloaded');
-  left.abort();
+  controller.abort();
   await ended;
 });
 
@@ -109,16 +109,16 @@ test('a tenant with a full queue does not block another tenant', async () => {
   };
   const [greedy, modest] = [await relay.key({ tenant: 'greedy' }), await relay.key({ tenant: 'modest' })];
   const [large, small] = [await push('greedy', NASTY.newlines), await push('modest', 'x\n'.repeat(100_000))];
-  const left = new AbortController();
+  const controller = new AbortController();
   const ask = (key: string, id: string) => {
     const headers = { Authorization: `Bearer ${key}` };
-    return fetch(`${relay.url}/pull/${id}?lines=-1`, { headers, signal: left.signal });
+    return fetch(`${relay.url}/pull/${id}?lines=-1`, { headers, signal: controller.signal });
   };
   const ended = Promise.allSettled([1, 2, 3].map(() => ask(greedy.key, large)));
   await until(() => texts.jobs.waiting === 2);
   assert.equal((await ask(greedy.key, large)).status, 503);
   assert.equal((await ask(modest.key, small)).status, 200);
-  left.abort();
+  controller.abort();
   await ended;
 });
 

@@ -76,9 +76,9 @@ test("only a trusted proxy may set the client's address and the relay's URL", as
 });
 
 test('behind trusted proxies the client is the last address that is not trusted', async () => {
-  const seen: string[] = [];
+  const addresses: string[] = [];
   await using relay = await startGuarded({
-    server: { trustedProxies: ['loopback', '10.0.0.0/8'], observe: ({ address }) => seen.push(address) },
+    server: { trustedProxies: ['loopback', '10.0.0.0/8'], observe: ({ address }) => addresses.push(address) },
   });
   const from = (chain: string) => relay.ask('GET', '/', { headers: { 'X-Forwarded-For': chain } });
   await from('1.2.3.4');
@@ -86,7 +86,7 @@ test('behind trusted proxies the client is the last address that is not trusted'
   await from('6.6.6.6, [2001:db8::1]:99');
   await from('<script>');
   await relay.ask('GET', '/');
-  assert.deepEqual(seen, ['1.2.3.4', '1.2.3.4', '2001:db8::1', 'unknown', '127.0.0.1']);
+  assert.deepEqual(addresses, ['1.2.3.4', '1.2.3.4', '2001:db8::1', 'unknown', '127.0.0.1']);
 });
 
 test('each key and each address has its own rate limit, and a refusal says how long to wait', async () => {

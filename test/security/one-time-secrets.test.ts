@@ -65,7 +65,7 @@ for (const [where, open] of Object.entries(clients)) {
       const kind = encrypted ? 'encrypted' : 'plain';
       test(`an outline, a cost, a search without a match and a range out of bounds use up no pull of a ${kind} payload`, async () => {
         const url = await open().push('# Title\n\nfor one reader\n', { encrypted, maxPulls: 1 });
-        const left = async () => (await open().inspect(url)).pulls_left;
+        const pullsLeft = async () => (await open().inspect(url)).pulls_left;
         for (let round = 0; round < 3; round++) {
           assert.match((await open().pullPart(url, { outline: true })).text, /Title/);
           assert.ok((await open().cost(url)).tokens > 3);
@@ -76,10 +76,10 @@ for (const [where, open] of Object.entries(clients)) {
           await assert.rejects(open().pullPart(url, { lines: '900-' }), refused('bad_part'));
           const range = { start: 900, end: 901 };
           await assert.rejects(open().pullBytes(url, { range }), refused('range_not_satisfiable'));
-          assert.equal(await left(), 1);
+          assert.equal(await pullsLeft(), 1);
         }
         assert.equal(await open().pull(url, { grep: 'reader' }), '3:for one reader');
-        assert.equal(await left(), 0);
+        assert.equal(await pullsLeft(), 0);
         for (const [how, pull] of Object.entries(PULLS)) {
           // Skip the cost of a plain payload: the record contains the cost, so it can be read after the last pull.
           if (how.startsWith('cost') && !encrypted) continue;
@@ -108,9 +108,9 @@ for (const [where, open] of Object.entries(clients)) {
 
     test('a peek returns the key check separately from the metadata', async () => {
       const url = await open().push('x', { encrypted: true, metadata: { topic: 'plain' } });
-      const found = await open().inspect(url);
-      assert.equal(found.key_check, await fernetKeyCheck(url.split('#key=')[1]!));
-      assert.deepEqual(found.metadata, { topic: 'plain' });
+      const info = await open().inspect(url);
+      assert.equal(info.key_check, await fernetKeyCheck(url.split('#key=')[1]!));
+      assert.deepEqual(info.metadata, { topic: 'plain' });
       assert.equal('key_check' in (await open().inspect(await open().push('x'))), false);
     });
   });

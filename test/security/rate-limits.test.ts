@@ -28,9 +28,9 @@ function upgrade(relay: GuardedRelay, query: string, key?: string): Promise<[num
 const times = <T>(count: number, one: () => Promise<T>) => Promise.all(Array.from({ length: count }, one));
 
 function tally(statuses: number[]): Record<string, number> {
-  const counted: Record<string, number> = {};
-  for (const status of statuses) counted[status] = (counted[status] ?? 0) + 1;
-  return counted;
+  const counts: Record<string, number> = {};
+  for (const status of statuses) counts[status] = (counts[status] ?? 0) + 1;
+  return counts;
 }
 
 test('all keys of one tenant share its rate limit, and do not affect another tenant', async () => {

@@ -41,15 +41,15 @@ test('searches run in worker threads, and one that takes too long is refused', a
   await until(async () => (await hits(await search('needle'))) === 1);
 
   searching = one;
-  const left = new AbortController();
+  const controller = new AbortController();
   const endless = new ReadableStream<Uint8Array>({
     pull: (controller) => controller.enqueue(new Uint8Array(4096).fill(10)),
   });
-  const busy = one.part(endless, { lines: '-1' }, left).catch(() => {});
+  const busy = one.part(endless, { lines: '-1' }, controller).catch(() => {});
   const waiting = search('needle');
   await until(() => one.jobs.waiting === 1);
   assert.equal((await fetch(`${relay.url}/health`)).status, 200);
-  left.abort();
+  controller.abort();
   assert.equal(await hits(await waiting), 1, 'it waited for a thread');
   await busy;
 

@@ -49,15 +49,15 @@ async function receiver(
 }
 
 test('every request is reported with operation, status, key and id, never with its path', async () => {
-  const seen: AnsweredRequest[] = [];
-  await using relay = await startGuarded({ server: { observe: (each) => seen.push(each) } });
+  const observed: AnsweredRequest[] = [];
+  await using relay = await startGuarded({ server: { observe: (each) => observed.push(each) } });
   const key = await relay.key();
   const pushed = await relay.ask('POST', '/push', { key, body: 'x' });
   await relay.ask('GET', `/v1/pull/${pushed.json.id}?raw=1`, { key });
   await relay.ask('GET', `/pull/${pushed.json.id}`);
   await relay.ask('GET', '/nowhere/secret');
   assert.deepEqual(
-    seen.map(({ method, operation, status, caller }) => [method, operation, status, caller?.keyId]),
+    observed.map(({ method, operation, status, caller }) => [method, operation, status, caller?.keyId]),
     [
       ['POST', 'pointers.push', 200, key.id],
       ['GET', 'pointers.pull', 200, key.id],
@@ -65,10 +65,10 @@ test('every request is reported with operation, status, key and id, never with i
       ['GET', 'other', 404, undefined],
     ],
   );
-  assert.equal(new Set(seen.map(({ id }) => id)).size, 4);
-  assert.equal(pushed.headers.get('relay-request-id'), seen[0]!.id);
-  assert.ok(!JSON.stringify(seen).includes(pushed.json.id));
-  assert.ok(!JSON.stringify(seen).includes('secret'));
+  assert.equal(new Set(observed.map(({ id }) => id)).size, 4);
+  assert.equal(pushed.headers.get('relay-request-id'), observed[0]!.id);
+  assert.ok(!JSON.stringify(observed).includes(pushed.json.id));
+  assert.ok(!JSON.stringify(observed).includes('secret'));
 });
 
 test('an unexpected error is logged with the request id that the client gets', async () => {
@@ -86,7 +86,7 @@ test('traces go to the configured collector, with the parent of the request', as
   await using collector = await receiver((_, response) => response.end('{}'));
   const log: LogEvent[] = [];
   const exporter = new TraceExporter(collector.url, (event) => log.push(event));
-  await using relay = await startGuarded({ server: { observe: (seen) => exporter.add(seen) } });
+  await using relay = await startGuarded({ server: { observe: (request) => exporter.add(request) } });
   const key = await relay.key();
   const traceparent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
   await relay.ask('POST', '/push', { key, body: 'x', headers: { traceparent } });
@@ -108,7 +108,7 @@ test('traces go to the configured collector, with the parent of the request', as
 test('a collector that does not answer is logged once, and requests are not affected', async () => {
   const log: LogEvent[] = [];
   const exporter = new TraceExporter('http://127.0.0.1:9', (event) => log.push(event));
-  await using relay = await startGuarded({ server: { observe: (seen) => exporter.add(seen) } });
+  await using relay = await startGuarded({ server: { observe: (request) => exporter.add(request) } });
   for (let i = 0; i < 3; i++) {
     assert.equal((await relay.ask('GET', '/health')).status, 200);
     exporter.flush();

@@ -12,7 +12,7 @@ import { type HostilePage, PAGE_REQUESTS } from './page-requests.ts';
 
 const skip = noBrowser;
 /** Path and status of each request that reached the proxy between browser and relay. */
-const seen: { path: string; status: number }[] = [];
+const proxied: { path: string; status: number }[] = [];
 let pages: Awaited<ReturnType<typeof buildPages>>;
 let relay: RelayUnderTest;
 let between: Server;
@@ -25,7 +25,7 @@ before(async () => {
   if (skip) return;
   pages = await buildPages();
   relay = await startRelay({ server: { dashboard: filesIn(pages.folder) } });
-  between = watching(relay.url, seen);
+  between = watching(relay.url, proxied);
   attacker = createServer((incoming, answer) => {
     const url = new URL(incoming.url!, 'http://x');
     if (url.pathname === '/redirect') answer.writeHead(302, { Location: url.searchParams.get('to')! }).end();
@@ -74,9 +74,9 @@ for (const from of ['attacker.example', '127.0.0.1']) {
         // Do not wait for the page to load: an event stream in a frame never ends, and the page may navigate away.
         await tab.goto(`http://${from}:${portOf(attacker)}/`, { waitUntil: 'commit' }).catch(() => {});
         const expectedVias = each === all ? vias : [vias[pages.indexOf(each)]!];
-        await until(() => expectedVias.every((via) => seen.some(({ path }) => path.includes(via))));
+        await until(() => expectedVias.every((via) => proxied.some(({ path }) => path.includes(via))));
       }
-      const passed = seen.filter(
+      const passed = proxied.filter(
         ({ path, status }) => vias.some((via) => path.includes(via)) && status !== 403,
       );
       assert.deepEqual(passed, []);
@@ -112,9 +112,9 @@ test('prefetches of a foreign page are refused, also for the page of a pointer',
   };
   const tab = await browser.newPage();
   await tab.goto(`http://attacker.example:${portOf(attacker)}/`);
-  await until(() => seen.filter(({ path }) => path.includes(answer.id)).length === 2);
+  await until(() => proxied.filter(({ path }) => path.includes(answer.id)).length === 2);
   assert.deepEqual(
-    seen.filter(({ path }) => path.includes(answer.id)).map(({ status }) => status),
+    proxied.filter(({ path }) => path.includes(answer.id)).map(({ status }) => status),
     [403, 403],
   );
   await tab.close();
@@ -125,12 +125,12 @@ function portOf(server: Server): number {
 }
 
 /** Starts a proxy that forwards everything unchanged, including sockets, and records each request in `seen`. */
-function watching(relayUrl: string, seen: { path: string; status: number }[]): Server {
+function watching(relayUrl: string, answeredRequests: { path: string; status: number }[]): Server {
   const { port, hostname } = new URL(relayUrl);
   const server = createServer((incoming, answer) => {
     const { method, url: path = '/', headers } = incoming;
     const out = request({ host: hostname, port, method, path, headers }, (response) => {
-      seen.push({ path, status: response.statusCode! });
+      answeredRequests.push({ path, status: response.statusCode! });
       answer.writeHead(response.statusCode!, response.headers);
       response.pipe(answer);
     });
@@ -145,7 +145,7 @@ function watching(relayUrl: string, seen: { path: string; status: number }[]): S
       socket.pipe(out);
     });
     out.once('data', (head: Buffer) =>
-      seen.push({ path: incoming.url!, status: Number(head.toString().slice(9, 12)) }),
+      answeredRequests.push({ path: incoming.url!, status: Number(head.toString().slice(9, 12)) }),
     );
     out.pipe(socket);
     socket.on('error', () => out.destroy());

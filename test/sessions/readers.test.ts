@@ -111,9 +111,9 @@ test('transcripts are found in the folders that variables of the clients name, a
   const before = statSync(join(folder.home, file!));
   const env = { CODEX_HOME: join(folder.home, '.codex') };
   const places = { home: '/nowhere', env };
-  const [found] = await listSessions(places, { folder: folder.path });
-  assert.equal(found?.client, 'codex');
-  await Array.fromAsync(readTurns(found!));
+  const [session] = await listSessions(places, { folder: folder.path });
+  assert.equal(session?.client, 'codex');
+  await Array.fromAsync(readTurns(session!));
   const after = statSync(join(folder.home, file!));
   assert.deepEqual([after.mtimeMs, after.size], [before.mtimeMs, before.size]);
   assert.deepEqual(await listSessions({ home: '/nowhere', env: {} }, { folder: null }), []);

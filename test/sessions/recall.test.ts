@@ -62,10 +62,10 @@ test('the MCP tool recall searches sessions over stdio, with --tools sessions on
   const env = { HOME: folder.home };
   const cwd = folder.path;
   await using mcp = await overStdio(folder.home, '2025-11-25', { args: ['--tools', 'sessions'], env, cwd });
-  const found = await mcp.call('recall', { query: 'why no regular expressions' });
-  assert.match(found, /^>>> relay data/);
-  assert.match(found, /too slow last time/);
-  const [, place] = /\[session (\w{4} turn \d+)\]/.exec(found)!;
+  const answer = await mcp.call('recall', { query: 'why no regular expressions' });
+  assert.match(answer, /^>>> relay data/);
+  assert.match(answer, /too slow last time/);
+  const [, place] = /\[session (\w{4} turn \d+)\]/.exec(answer)!;
   assert.match(await mcp.call('recall', { turn: place!.replace(' turn ', ':') }), /relay data[\s\S]+\w/);
   assert.match(await mcp.call('recall', {}), /needs "query" or "turn"/);
   await using plain = await overStdio(folder.home, '2025-11-25', { env, cwd });

@@ -294,7 +294,7 @@ const WHERE = {
 
 /** Returns the transcript that a client has written, without large lines that the session readers do not use. */
 export function recordingOf(client: ClientName, folder: ScratchFolder): Recording {
-  const found: { [path: string]: string } = {};
+  const files: { [path: string]: string } = {};
   if (client === 'opencode') {
     const { DatabaseSync } = loadSqlite();
     const path = '.local/share/opencode/opencode.db';
@@ -306,19 +306,19 @@ export function recordingOf(client: ClientName, folder: ScratchFolder): Recordin
       };
       return { table, sql, rows: db.prepare(`select * from ${table}`).all().map(withoutDiffs) };
     });
-    found[path] = JSON.stringify(rows, null, 1);
-    return found;
+    files[path] = JSON.stringify(rows, null, 1);
+    return files;
   }
   for (const path of globSync(WHERE[client], { cwd: folder.home })) {
     const lines = readFileSync(join(folder.home, path), 'utf8').split('\n');
-    found[path] = lines
+    files[path] = lines
       .filter((line) => !isSkipped(line))
       .map(withoutInstructions)
       .join('\n');
   }
   const projects = join(folder.home, '.gemini/projects.json');
-  if (existsSync(projects)) found['.gemini/projects.json'] = readFileSync(projects, 'utf8');
-  return found;
+  if (existsSync(projects)) files['.gemini/projects.json'] = readFileSync(projects, 'utf8');
+  return files;
 }
 
 /**

@@ -146,8 +146,8 @@ export class Attacks {
     // A masked ping with a payload of 125 bytes.
     const ping = Buffer.concat([Buffer.from([0x89, 0x80 | 125, 0, 0, 0, 0]), Buffer.alloc(125, 'x')]);
     const pings = Buffer.concat(Array.from({ length: 1_000 }, () => ping));
-    let sent = 0;
-    for (; sent < PING_BYTES && !socket.destroyed && !over.aborted; sent += pings.length) {
+    let sentBytes = 0;
+    for (; sentBytes < PING_BYTES && !socket.destroyed && !over.aborted; sentBytes += pings.length) {
       if (socket.write(pings)) continue;
       const drained = once(socket, 'drain').catch(() => {});
       await Promise.race([drained, closed, pause(10_000, over)]);

@@ -84,8 +84,8 @@ export async function killedWriters(pushes: number): Promise<Killed> {
     await engine.sweep();
     for (const key of ackedSizes.keys()) await check(engine, key, ackedSizes, losses);
     for await (const { key, fault } of engine.checkBodies()) if (fault) losses.push(`${key}: ${fault}`);
-    const found = await engine.checkDatabase();
-    if (found) losses.push(`the database: ${found}`);
+    const problem = await engine.checkDatabase();
+    if (problem) losses.push(`the database: ${problem}`);
     const { kills, reads, backups: backupCount, acknowledged } = { ...counts };
     return { acknowledged, kills, reads, backups: backupCount, losses };
   } finally {
@@ -118,15 +118,15 @@ async function check(
 ): Promise<void> {
   const size = ackedSizes.get(key)!;
   try {
-    const found = await engine.blobs.get(key);
-    if (!found) {
+    const blob = await engine.blobs.get(key);
+    if (!blob) {
       // The blob is no loss if the process deleted it. The process prints a line before a deletion, so wait for this
       // line.
       for (let tries = 0; ackedSizes.get(key)! > 0 && tries < 100; tries++) await wait(100);
       if (ackedSizes.get(key)! > 0) losses.push(`${key}: lost`);
       return;
     }
-    const bytes = await readAll(found.body);
+    const bytes = await readAll(blob.body);
     const length = size || bytes.length;
     if (!bytes.equals(Buffer.alloc(length, `${key} `))) losses.push(`${key}: wrong bytes`);
   } catch (error) {

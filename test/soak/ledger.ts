@@ -53,7 +53,7 @@ export class Ledger {
    * old pointers gradually.
    */
   async push(): Promise<void> {
-    const mine: Kept[] = [];
+    const livePointers: Kept[] = [];
     while (!this.#over.aborted) {
       const size = randomInt(10) < 8 ? randomInt(1, 8_000) : randomInt(100_000, 600_000);
       const body = randomBytes(size);
@@ -65,12 +65,12 @@ export class Ledger {
         body,
       );
       this.acknowledged++;
-      mine.push({ path: `/pull/${id}?raw=1`, sha256: sha256(body) });
+      livePointers.push({ path: `/pull/${id}?raw=1`, sha256: sha256(body) });
       this.live.push(id);
-      if (mine.length > LIVE) await this.#retire(mine.shift()!);
+      if (livePointers.length > LIVE) await this.#retire(livePointers.shift()!);
       await pause(randomInt(5, 40));
     }
-    this.storedItems.push(...mine);
+    this.storedItems.push(...livePointers);
   }
 
   async publish(): Promise<void> {
@@ -187,8 +187,8 @@ export class Ledger {
       const answer = await this.#client.insist('GET', path).catch((error: Error) => error);
       if (answer instanceof Error) return void this.#losses.push(answer.message);
       try {
-        const found = answer.ok ? sha256(new Uint8Array(await answer.arrayBuffer())) : answer.status;
-        if (found !== expected) this.#losses.push(`${path}: ${found} instead of ${expected}`);
+        const actual = answer.ok ? sha256(new Uint8Array(await answer.arrayBuffer())) : answer.status;
+        if (actual !== expected) this.#losses.push(`${path}: ${actual} instead of ${expected}`);
         this.checked++;
         return;
       } catch {
@@ -200,16 +200,16 @@ export class Ledger {
   async #checkMessages(): Promise<void> {
     const unseenMessages = new Map(this.messages);
     const newest = Math.max(0, ...unseenMessages.keys());
-    const seen = new Set<string>();
+    const seenMessages = new Set<string>();
     let last = 0;
     for await (const { seq, msg } of this.#read(newest)) {
       if (seq <= last) this.#losses.push(`message ${seq} came after ${last}`);
       last = seq;
-      if (seen.has(msg)) {
+      if (seenMessages.has(msg)) {
         this.doubled++;
         this.#losses.push(`message ${seq} is there twice`);
       }
-      seen.add(msg);
+      seenMessages.add(msg);
       const expected = unseenMessages.get(seq);
       if (expected !== undefined && expected !== msg) this.#losses.push(`message ${seq} has another text`);
       if (unseenMessages.delete(seq)) this.checked++;

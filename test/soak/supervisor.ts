@@ -77,9 +77,9 @@ export class Supervisor {
 
   async #isReady(server: Running): Promise<boolean> {
     const listening = server.waitForOutput(/listening on (http:\S+)/).catch(() => null);
-    const found = await Promise.race([listening, pause(START_MS)]);
-    if (!found) return false;
-    this.url = found[1]!;
+    const match = await Promise.race([listening, pause(START_MS)]);
+    if (!match) return false;
+    this.url = match[1]!;
     this.#port = Number(new URL(this.url).port);
     const deadline = performance.now() + READY_MS;
     while (performance.now() < deadline && server.child.exitCode === null) {

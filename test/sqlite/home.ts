@@ -13,13 +13,13 @@ export function temporaryHome(t: TestContext): string {
 
 /** Returns the content of every file below the folder, keyed by path. */
 export function contents(folder: string): Record<string, string> {
-  const found: Record<string, string> = {};
+  const hashes: Record<string, string> = {};
   for (const path of filesIn(folder)) {
-    found[path] = createHash('sha256')
+    hashes[path] = createHash('sha256')
       .update(readFileSync(join(folder, path)))
       .digest('hex');
   }
-  return found;
+  return hashes;
 }
 
 /** Returns the total size of the files below the folder, in bytes. */

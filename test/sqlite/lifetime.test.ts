@@ -29,9 +29,9 @@ test('closing commits pending writes, ends subscriptions, and may be called twic
   const engine = await openSqlite({ home });
   const following = (async () => {
     const entries = engine.logs.subscribe('lif.log', { signal: new AbortController().signal });
-    let seen = 0;
-    for await (const _ of entries) seen++;
-    return seen;
+    let count = 0;
+    for await (const _ of entries) count++;
+    return count;
   })();
   await engine.logs.append('lif.log', 1);
   const writing = Array.from({ length: 50 }, (_, i) => engine.records.put(`lif.a/${i}`, i));
@@ -59,9 +59,11 @@ test('two stores of one process in the same home do not drop each other’s lock
   // Another process opens and closes the store. It must notice that this process uses the store, and keep the WAL.
   await startChild('append-some', { home, stream: 'lif.locks', from: 3, count: 1 }).rest();
   await first.logs.append('lif.locks', 4);
-  const seen = await startChild('follow', { home, stream: 'lif.locks', count: 4 }).rest<{ data: number }>();
+  const entries = await startChild('follow', { home, stream: 'lif.locks', count: 4 }).rest<{
+    data: number;
+  }>();
   assert.deepEqual(
-    seen.slice(1).map(({ data }) => data),
+    entries.slice(1).map(({ data }) => data),
     [1, 2, 3, 4],
   );
   await first[Symbol.asyncDispose]();

@@ -47,10 +47,10 @@ test('eight processes that create a store and write to it at once lose nothing a
   let files = 0;
   for (let me = 0; me < PROCESSES; me++) {
     for (let i = 0; i < ROUNDS; i++) {
-      const found = await blobs.get(`all.blob/${me}/${i}`);
-      assert.equal(found === null, i % 3 === 0, 'what was deleted is gone, the rest is there');
-      if (!found) continue;
-      const bytes = new Uint8Array(await new Response(found.body as BodyInit).arrayBuffer());
+      const blob = await blobs.get(`all.blob/${me}/${i}`);
+      assert.equal(blob === null, i % 3 === 0, 'what was deleted is gone, the rest is there');
+      if (!blob) continue;
+      const bytes = new Uint8Array(await new Response(blob.body as BodyInit).arrayBuffer());
       assert.equal(bytes.length, i % 5 === 0 ? 200_000 : 2000);
       assert.ok(bytes.every((byte) => byte === me * 16 + (i % 16)));
       if (bytes.length > 2000) files++;

@@ -90,10 +90,10 @@ test('callers cannot modify the data that a server shares between them', async (
   await using engine = await openSqlite({ home: temporaryHome(t), role: 'server' });
   await engine.records.put('all.shared/1', { list: [1] });
   for (let look = 0; look < 3; look++) {
-    const found = (await engine.records.get('all.shared/1'))!;
-    assert.deepEqual(found, { value: { list: [1] }, revision: found.revision });
+    const record = (await engine.records.get('all.shared/1'))!;
+    assert.deepEqual(record, { value: { list: [1] }, revision: record.revision });
     // The first result belongs to the caller. Later results are shared, so they may be frozen and reject changes.
-    const change = () => Object.assign(found, { value: null, revision: 0 });
-    if (Object.isFrozen(found.value)) assert.throws(change, TypeError);
+    const change = () => Object.assign(record, { value: null, revision: 0 });
+    if (Object.isFrozen(record.value)) assert.throws(change, TypeError);
   }
 });

@@ -34,8 +34,8 @@ async function neighbours(engine: Engine, n: number): Promise<void> {
 async function assertNeighbours(engine: Engine): Promise<void> {
   for (const n of [1, 2])
     for (let i = 0; i < 8; i++) {
-      const found = await engine.blobs.get(`near.${n}/${i}`);
-      assert.deepEqual(found?.body, new Uint8Array(50_000).fill(i));
+      const blob = await engine.blobs.get(`near.${n}/${i}`);
+      assert.deepEqual(blob?.body, new Uint8Array(50_000).fill(i));
     }
 }
 

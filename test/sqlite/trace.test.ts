@@ -30,10 +30,10 @@ test('a body in a file is acknowledged when file, folder and WAL are on disk', (
     assert.ok(at(pattern) >= 0, `no ${pattern} in\n${trace.blob.join('\n')}`);
   assert.ok(at(body) < at(row) && at(folder) < at(row), 'the row is written after the body is synced');
   assert.ok(at(row) < at(wal), 'and is then synced itself');
-  const written = trace.blob.findLastIndex((line) =>
+  const lastBodyWrite = trace.blob.findLastIndex((line) =>
     /(pwrite64|writev?|pwritev)\(\d+<[^>]*\/blobs\//.test(line),
   );
-  assert.ok(written >= 0 && written < at(body), 'all of the body was written before its fsync');
+  assert.ok(lastBodyWrite >= 0 && lastBodyWrite < at(body), 'all of the body was written before its fsync');
 });
 
 test('a small body and a record are acknowledged after one fsync of the WAL each', (t) => {
@@ -43,8 +43,8 @@ test('a small body and a record are acknowledged after one fsync of the WAL each
     const synced = lines.filter((line) => /(fsync|fdatasync)\(/.test(line));
     assert.equal(synced.length, 1, synced.join('\n'));
     assert.match(synced[0]!, /relay\.db-wal>\)\s+= 0/);
-    const written = lines.findLastIndex((line) => /pwrite64\(\d+<[^>]*relay\.db-wal>/.test(line));
-    assert.ok(written >= 0 && written < lines.indexOf(synced[0]!), 'nothing is written behind it');
+    const lastWalWrite = lines.findLastIndex((line) => /pwrite64\(\d+<[^>]*relay\.db-wal>/.test(line));
+    assert.ok(lastWalWrite >= 0 && lastWalWrite < lines.indexOf(synced[0]!), 'nothing is written behind it');
   }
 });
 
@@ -52,11 +52,11 @@ test('a body in a segment is acknowledged when the segment and then the WAL are 
   const trace = traced(t, { bytes: 200_000, role: 'server' });
   if (!trace) return;
   const at = (pattern: RegExp) => trace.blob.findIndex((line) => pattern.test(line));
-  const written = at(/(pwrite64|pwritev)\(\d+<[^>]*\/blobs\/segments\/[0-9a-f]{32}>/);
+  const bodyWrite = at(/(pwrite64|pwritev)\(\d+<[^>]*\/blobs\/segments\/[0-9a-f]{32}>/);
   const body = at(/fdatasync\(\d+<[^>]*\/blobs\/segments\/[0-9a-f]{32}>\)\s+= 0/);
   const row = at(/pwrite64\(\d+<[^>]*relay\.db-wal>/);
   const wal = at(/(fsync|fdatasync)\(\d+<[^>]*relay\.db-wal>\)\s+= 0/);
-  assert.ok(written >= 0 && written < body && body < row && row < wal, trace.blob.join('\n'));
+  assert.ok(bodyWrite >= 0 && bodyWrite < body && body < row && row < wal, trace.blob.join('\n'));
 });
 
 test('a body and the record that names it are acknowledged after one fsync of the segment and one of the WAL', (t) => {
@@ -114,9 +114,9 @@ function traced(t: TestContext, options: { bytes: number; place?: string; role?:
   assert.equal(run.status, 0, run.stderr);
   const lines = joined(readFileSync(log, 'utf8').split('\n'));
   const indexOfByte = (byte: string) => {
-    const found = lines.findIndex((line) => /\bwrite\(1</.test(line) && line.includes(`"${byte}"`));
-    assert.ok(found >= 0, `${byte} was never written`);
-    return found;
+    const writeAt = lines.findIndex((line) => /\bwrite\(1</.test(line) && line.includes(`"${byte}"`));
+    assert.ok(writeAt >= 0, `${byte} was never written`);
+    return writeAt;
   };
   return {
     first: lines.slice(0, indexOfByte('S')),

@@ -16,15 +16,15 @@ test('2 000 random outputs: never a crash or a wrong line number, always within 
 for (const piece of ['x', '{"a":1,"b":"y"},', '\x1b[31m', '50 %\r']) {
   test(`one line of 50 MB of ${JSON.stringify(piece)}`, async () => {
     const line = Buffer.alloc(50_000_000, piece);
-    const found = await checkExcerpt(
+    const result = await checkExcerpt(
       4,
       Buffer.concat([Buffer.from('first\n'), line, Buffer.from('\nlast')]),
       false,
       300,
     );
-    assert.equal(found.lines, 3);
-    assert.match(found.text, /^1 first$/m);
-    assert.match(found.text, /^3 last$/m);
+    assert.equal(result.lines, 3);
+    assert.match(result.text, /^1 first$/m);
+    assert.match(result.text, /^3 last$/m);
   });
 }
 

@@ -67,16 +67,16 @@ export async function checkExcerpt(
     size = 1 + r(r(4) ? 20_000 : 10);
     chunks.push(bytes.subarray(at, at + size));
   }
-  const found = await excerpt(chunks, { budget, question, counter: ownTextWork });
-  const { tokens } = await ownTextWork.count(found.text);
-  assert.equal(found.shownTokens, tokens);
+  const result = await excerpt(chunks, { budget, question, counter: ownTextWork });
+  const { tokens } = await ownTextWork.count(result.text);
+  assert.equal(result.shownTokens, tokens);
   assert.ok(tokens <= budget, `${tokens} tokens, the budget is ${budget}`);
-  assert.equal(found.bytes, bytes.length);
+  assert.equal(result.bytes, bytes.length);
   const breaks = bytes.reduce((count, byte) => count + (byte === 0x0a ? 1 : 0), 0);
   const hasOpenLine = bytes.length > 0 && bytes.at(-1) !== 0x0a;
-  assert.equal(found.lines, breaks + (hasOpenLine ? 1 : 0));
-  if (!found.whole && found.kind !== 'binary') checkLines(found, numbered);
-  return found;
+  assert.equal(result.lines, breaks + (hasOpenLine ? 1 : 0));
+  if (!result.whole && result.kind !== 'binary') checkLines(result, numbered);
+  return result;
 }
 
 /**

@@ -21,14 +21,14 @@ export function buildHome(dir: string) {
   thread.patch({ facts: [fact('f1')], plan: [{ id: 'p1', step: 's', status: 'pending' }] });
   thread.artifact({ type: 'spreadsheet/csv', mime: 'text/csv', ext: '.bin', content: 'a,b\n1,2\n' });
   thread.patch({ facts: [fact('f1'), fact('f2')], plan: [], artifacts: [{ ref, type: 'markdown' }] });
-  const found = {
+  const artifact = {
     name: 'search-a',
     type: 'json',
     mime: 'application/json',
     ext: '.json',
     content: '{"a":1}',
   };
-  thread.artifact(found, 'capability.invoked');
+  thread.artifact(artifact, 'capability.invoked');
   thread.patch({ constraints: [{ id: 'c', description: 'd', severity: 'hard' }] });
   const report = { name: 'report.md', type: 'markdown', mime: 'text/markdown', ext: '.md', content: '# R\n' };
   thread.artifact(report, 'report.generated');
@@ -51,10 +51,10 @@ export async function assertSame(threads: ThreadsApi, truth: LegacyTruth): Promi
   const listedArtifacts = artifacts.map(({ ref, type, mime, name, size, hash, created_at }) => {
     return { ref, type, mime, name, size, hash, created_at };
   });
-  const there = truth.artifacts.map(({ ref, type, mime, name = '', size, hash, created_at }) => {
+  const expectedArtifacts = truth.artifacts.map(({ ref, type, mime, name = '', size, hash, created_at }) => {
     return { ref, type, mime, name, size, hash, created_at };
   });
-  assert.deepEqual(new Set(listedArtifacts), new Set(there));
+  assert.deepEqual(new Set(listedArtifacts), new Set(expectedArtifacts));
   for (const { ref, hash } of truth.artifacts) {
     const { body } = await threads.content(thread_id, ref);
     assert.equal(

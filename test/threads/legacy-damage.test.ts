@@ -10,7 +10,7 @@ import { buildHome, EMPTY, FULL, importFrom } from './legacy-checks.ts';
 import { openLocal, temporaryHome } from './local-store.ts';
 
 test('an import reports damaged and missing data, and imports the rest', async (t) => {
-  const [dir, there] = [temporaryHome(t), temporaryHome(t)];
+  const [dir, target] = [temporaryHome(t), temporaryHome(t)];
   const { home, thread } = buildHome(dir);
   home.db.exec(`DELETE FROM states WHERE version = 3; DELETE FROM events WHERE type = 'capability.invoked';
     UPDATE events SET timestamp = 'never', payload = 'none' WHERE type = 'checkpoint.created'`);
@@ -27,7 +27,7 @@ test('an import reports damaged and missing data, and imports the rest', async (
   rmSync(join(dir, 'threads', FULL, 'artifacts', `${first.ref}.md`));
   writeFileSync(join(dir, 'threads', FULL, 'artifacts', `${second.ref}.bin`), 'changed');
   writeFileSync(join(dir, 'threads', FULL, 'artifacts', 'stray.txt'), 'stray');
-  const { code, answer } = await importFrom(dir, there);
+  const { code, answer } = await importFrom(dir, target);
   assert.equal(code, 0);
   const { notes } = answer.threads.find((one: { thread_id: string }) => one.thread_id === FULL);
   for (const pattern of [
@@ -48,7 +48,7 @@ test('an import reports damaged and missing data, and imports the rest', async (
       `${pattern} in ${notes.join('\n')}`,
     );
   }
-  await using store = await openLocal(there);
+  await using store = await openLocal(target);
   const state = await store.threads.state(FULL);
   assert.deepEqual([state.version, state.facts], [5, []]);
   assert.deepEqual(state.plan, [{ id: 'plan-1', step: 's', status: '' }]);
@@ -56,13 +56,13 @@ test('an import reports damaged and missing data, and imports the rest', async (
 });
 
 test('without a readable database, the import uses the files and reports what is missing', async (t) => {
-  const [dir, there] = [temporaryHome(t), temporaryHome(t)];
+  const [dir, target] = [temporaryHome(t), temporaryHome(t)];
   const { home, thread } = buildHome(dir);
   home[Symbol.dispose]();
   writeFileSync(join(dir, 'relay.db'), 'no database at all'.repeat(100));
-  const { answer } = await importFrom(dir, there);
+  const { answer } = await importFrom(dir, target);
   assert.match(answer.changes.join('\n'), /from their files only, because relay\.db cannot be read \(.*\)/);
-  await using store = await openLocal(there);
+  await using store = await openLocal(target);
   const { name, state_version, artifact_count } = await store.threads.get(FULL);
   const truth = thread.truth();
   assert.deepEqual([name, state_version, artifact_count], [truth.thread.name, 4, 4]);
@@ -75,9 +75,9 @@ test('without a readable database, the import uses the files and reports what is
 });
 
 test('the ZIP export of a Go relay is recognized, and differs from a bundle and a home', async (t) => {
-  const there = temporaryHome(t);
+  const target = temporaryHome(t);
   const file = (name: string, value: object) => ({ name, bytes: Buffer.from(JSON.stringify(value)) });
-  const [ref, zip] = ['001a1e29834583ea1e1d1b5b8', join(there, 'relay-export.zip')];
+  const [ref, zip] = ['001a1e29834583ea1e1d1b5b8', join(target, 'relay-export.zip')];
   const entries = async function* () {
     yield file('manifest.json', {
       relay_version: '1.0.0',
@@ -89,19 +89,19 @@ test('the ZIP export of a Go relay is recognized, and differs from a bundle and 
     yield file(`artifacts/${ref}`, { ref });
   };
   writeFileSync(zip, await readBytes(streamFrom(writeZip(entries()))));
-  const refused = await runHere(['import', zip], { home: there });
+  const refused = await runHere(['import', zip], { home: target });
   assert.equal(refused.code, 4);
   assert.match(
     refused.stderr,
     /export of a Go relay.*no artifact contents[\s\S]*relay import --legacy ~\/\.relay/,
   );
-  const asHome = await runHere(['import', '--legacy', zip], { home: there });
+  const asHome = await runHere(['import', '--legacy', zip], { home: target });
   assert.equal(asHome.code, 4);
   assert.match(asHome.stderr, /is a file[\s\S]*Pass the home folder of a Go relay/);
 });
 
 test('a symlink in a home cannot make the import read files elsewhere', async (t) => {
-  const [dir, there, elsewhere] = [temporaryHome(t), temporaryHome(t), temporaryHome(t)];
+  const [dir, target, elsewhere] = [temporaryHome(t), temporaryHome(t), temporaryHome(t)];
   const { home, thread } = buildHome(dir);
   home[Symbol.dispose]();
   const [first, second] = [thread.truth().artifacts[0]!, thread.truth().artifacts[1]!];
@@ -117,9 +117,9 @@ test('a symlink in a home cannot make the import read files elsewhere', async (t
   linked.prepare('UPDATE artifacts SET path = ? WHERE ref = ?').run('../../../../secret.md', second.ref);
   linked.exec(`INSERT INTO threads VALUES ('../${FULL}', 'out', '2026-01-01T00:00:00Z', 0)`);
   linked.close();
-  const { code, answer } = await importFrom(dir, there);
+  const { code, answer } = await importFrom(dir, target);
   assert.equal(code, 0);
-  await using store = await openLocal(there);
+  await using store = await openLocal(target);
   const { artifacts } = await store.threads.artifacts(FULL);
   const refs = artifacts.map(({ ref }) => ref);
   assert.deepEqual([refs.length, refs.includes(first.ref), refs.includes(second.ref)], [2, false, false]);

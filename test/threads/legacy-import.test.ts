@@ -17,11 +17,11 @@ const contents = (dir: string) =>
     .map((name) => [name, existsSync(join(dir, name, '.')) ? '' : readFileSync(join(dir, name), 'base64')]);
 
 test('the home of a Go relay is imported completely: names, refs, types, hashes, events and versions', async (t) => {
-  const [dir, there] = [temporaryHome(t), temporaryHome(t)];
+  const [dir, target] = [temporaryHome(t), temporaryHome(t)];
   const { home, thread, empty } = buildHome(dir);
   home[Symbol.dispose]();
   const before = contents(dir);
-  const { code, answer } = await importFrom(dir, there);
+  const { code, answer } = await importFrom(dir, target);
   assert.equal(code, 0);
   assert.deepEqual(contents(dir), before);
   const summaries = answer.threads.map(
@@ -39,7 +39,7 @@ test('the home of a Go relay is imported completely: names, refs, types, hashes,
     '1 cached capability result was not imported; its artifacts were.',
     'Its config.json, with the port and the API token, was not imported.',
   ]);
-  await using store = await openLocal(there);
+  await using store = await openLocal(target);
   const { threads } = store;
   await assertSame(threads, thread.truth());
   await assertSame(threads, empty.truth());
@@ -61,11 +61,11 @@ test('the home of a Go relay is imported completely: names, refs, types, hashes,
 });
 
 test('a thread from a Go relay can be changed and exported like any other', async (t) => {
-  const [dir, there, further] = [temporaryHome(t), temporaryHome(t), temporaryHome(t)];
+  const [dir, target, further] = [temporaryHome(t), temporaryHome(t), temporaryHome(t)];
   const { home, thread } = buildHome(dir);
   home[Symbol.dispose]();
-  await importFrom(dir, there);
-  await using store = await openLocal(there);
+  await importFrom(dir, target);
+  await using store = await openLocal(target);
   await using other = await openLocal(further);
   const { body } = await store.threads.export(FULL);
   await other.threads.import(body);
@@ -88,23 +88,23 @@ test('a thread from a Go relay can be changed and exported like any other', asyn
 });
 
 test('the home of a running Go relay is imported with its WAL, and again for new data', async (t) => {
-  const [dir, there] = [temporaryHome(t), temporaryHome(t)];
+  const [dir, target] = [temporaryHome(t), temporaryHome(t)];
   const { home, thread } = buildHome(dir);
   using _ = home;
   assert.ok(existsSync(join(dir, 'relay.db-wal')));
-  assert.equal((await importFrom(dir, there)).answer.imported, 2);
+  assert.equal((await importFrom(dir, target)).answer.imported, 2);
   const later = home.thread(LATER, 'a 2');
   later.patch({ facts: [fact('new')] });
-  const { answer } = await importFrom(dir, there);
+  const { answer } = await importFrom(dir, target);
   const outcomes = answer.threads.map((one: { outcome: string }) => one.outcome);
   assert.deepEqual(outcomes, ['imported', 'here already', 'here already']);
-  await using store = await openLocal(there);
+  await using store = await openLocal(target);
   await assertSame(store.threads, thread.truth());
   await assertSame(store.threads, later.truth());
 });
 
 test('concurrent patches in a Go relay keep their events, and make each version once', async (t) => {
-  const [dir, there] = [temporaryHome(t), temporaryHome(t)];
+  const [dir, target] = [temporaryHome(t), temporaryHome(t)];
   const { home, thread } = buildHome(dir);
   const first = thread.patch({ facts: [fact('a')] });
   // Simulate two writers: two events for one version, and the events of the next two versions in the wrong order.
@@ -113,9 +113,9 @@ test('concurrent patches in a Go relay keep their events, and make each version 
   thread.event('state.patch.applied', { ops: 1, version: last });
   thread.event('state.patch.applied', { ops: 1, version: next });
   home[Symbol.dispose]();
-  const { answer } = await importFrom(dir, there);
+  const { answer } = await importFrom(dir, target);
   assert.deepEqual(answer.threads[0].notes, ['events reordered to match the order of versions: 1']);
-  await using store = await openLocal(there);
+  await using store = await openLocal(target);
   const { events } = await store.threads.events(FULL);
   const ids = events.map(({ id }) => id);
   assert.deepEqual(
@@ -128,7 +128,7 @@ test('concurrent patches in a Go relay keep their events, and make each version 
   for (const [i, state] of thread.states.entries()) {
     assert.deepEqual(await store.threads.state(FULL, { at: i + 1 }), state);
   }
-  const { stdout } = await runHere(['state', 'log', '--all', '-t', FULL], { home: there });
+  const { stdout } = await runHere(['state', 'log', '--all', '-t', FULL], { home: target });
   const versions = stdout.split('\n').map((line) => line.split(' ')[0]);
   assert.deepEqual(versions.slice(0, 7), ['v7', 'v6', 'v5', 'v4', 'v3', 'v2', 'v1']);
 });
@@ -137,16 +137,16 @@ const real = extraData('legacy');
 
 test('a real home of the original gives the same answers here', async (t: TestContext) => {
   if ('missing' in real) return t.skip(real.missing);
-  const [dir, there] = [temporaryHome(t), temporaryHome(t)];
+  const [dir, target] = [temporaryHome(t), temporaryHome(t)];
   execFileSync('tar', ['xzf', join(real.path, 'go-relay-home.tar.gz'), '-C', dir]);
   const truths: LegacyTruth[] = JSON.parse(readFileSync(join(real.path, 'go-relay-home.truth.json'), 'utf8'));
-  const { answer } = await importFrom(join(dir, '.relay'), there);
+  const { answer } = await importFrom(join(dir, '.relay'), target);
   assert.equal(answer.imported, truths.length);
   assert.deepEqual(
     answer.threads.flatMap((one: { notes: string[] }) => one.notes),
     [],
   );
-  await using store = await openLocal(there);
+  await using store = await openLocal(target);
   const db = new DatabaseSync(join(dir, '.relay', 'relay.db'), { readOnly: true });
   t.after(() => db.close());
   const states = db.prepare('SELECT version, data FROM states WHERE thread_id = ?');

@@ -54,7 +54,7 @@ export function madeUpState(seed: number): State {
 /** Builds states from the documents of this repository: rules, decisions, threats and changes. */
 export function realStates(): State[] {
   const read = (name: string) => readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8');
-  const bullets = (text: string) => [...text.matchAll(/^- ((?:.|\n {2})+)/gm)].map((found) => found[1]!);
+  const bullets = (text: string) => [...text.matchAll(/^- ((?:.|\n {2})+)/gm)].map((match) => match[1]!);
   const rules = bullets(read('CONTRIBUTING.md'));
   const changes = bullets(read('CHANGELOG.md'));
   const titles = readdirSync(new URL('../../docs/adr', import.meta.url)).map(

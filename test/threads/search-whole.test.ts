@@ -74,15 +74,15 @@ test('an artifact from a bundle is searchable to its end', async (t) => {
 });
 
 test('an artifact from a Go relay is searchable to its end', async (t) => {
-  const [dir, there] = [temporaryHome(t), temporaryHome(t)];
+  const [dir, target] = [temporaryHome(t), temporaryHome(t)];
   const thread = '0b0e1f6a-3f55-4a0c-9a44-6c1a52d3a9f1';
   {
     using legacy = new LegacyHome(dir);
     const content = HAYSTACK;
     legacy.thread(thread, 'barn').artifact({ type: 'text', mime: 'text/plain', ext: '.txt', content });
   }
-  assert.equal((await importFrom(dir, there)).code, 0);
-  await using store = await openStore(there, 'cli');
+  assert.equal((await importFrom(dir, target)).code, 0);
+  await using store = await openStore(target, 'cli');
   const answer = await store.threads.search(thread, 'needle');
   assert.deepEqual([answer.hits.length, answer.unsearched], [1, undefined]);
 });

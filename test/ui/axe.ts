@@ -13,16 +13,16 @@ export async function findProblems(
   width: number,
   rules: readonly string[] | null,
 ): Promise<string[]> {
-  const found: string[] = [];
+  const problems: string[] = [];
   for (const [name, path] of Object.entries(everyPage(demo))) {
     const page = await dashboard.open(path, { colorScheme, viewport: { width, height: 800 } });
     await waitUntilLoaded(page);
-    found.push(...(await violations(page, rules)).map((what) => `${name}: ${what}`));
+    problems.push(...(await violations(page, rules)).map((what) => `${name}: ${what}`));
     const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-    if (over > 0) found.push(`${name}: is ${over} pixels wider than the window`);
+    if (over > 0) problems.push(`${name}: is ${over} pixels wider than the window`);
     await page.context().close();
   }
-  return [...found, ...dashboard.problems];
+  return [...problems, ...dashboard.problems];
 }
 
 /** Runs axe-core through the debugger, which bypasses the page's content security policy. */

@@ -120,7 +120,7 @@ async function onFilledPages(dashboard: Dashboard, terminal: Terminal): Promise<
   terminal.folder.write('approved', '');
   const [run] = (await api.threads.runs({})).runs;
   const [project] = (await api.projects.list()).projects;
-  const found = [
+  const commands = [
     await commandsOn(dashboard, `/ui/threads/${id}`),
     await commandsOn(dashboard, `/ui/threads/${id}?tab=artifacts`),
     await commandsOn(dashboard, `/ui/threads/${id}?tab=ledger`),
@@ -134,7 +134,7 @@ async function onFilledPages(dashboard: Dashboard, terminal: Terminal): Promise<
     await commandsOn(dashboard, `/ui/projects/${project!.id}?tab=state`),
     await commandsOn(dashboard, `/ui/pipelines/${run!.run}?step=judge`),
   ];
-  return found.flat();
+  return commands.flat();
 }
 
 /** Returns the commands on pages that are seen without a key: the sign-in, and a pointer that only its tenant may see. */

@@ -69,7 +69,7 @@ const CONTENTS: readonly (readonly [name: string, mime: string, body: string])[]
 
 /** Asserts that nothing ran and nothing on the page could run. */
 async function assertHarmless(page: Page): Promise<void> {
-  const found = await page.evaluate(() => ({
+  const pageState = await page.evaluate(() => ({
     owned: 'owned' in globalThis,
     title: document.title,
     elements: document.querySelectorAll(
@@ -86,7 +86,7 @@ async function assertHarmless(page: Page): Promise<void> {
     ).length,
   }));
   assert.deepEqual(
-    { ...found, title: /^owned/.test(found.title) },
+    { ...pageState, title: /^owned/.test(pageState.title) },
     { owned: false, title: false, elements: 0, handlers: 0, links: 0, pictures: 0 },
     page.url(),
   );

@@ -111,13 +111,13 @@ export async function checkRandomSchemas(rounds: number): Promise<void> {
 
     const params = { name: 'tool', arguments: input.value };
     const call = JSON.stringify({ jsonrpc: '2.0', id: 2, method: 'tools/call', params });
-    const sent = await proxy.fromClient(call);
-    assert.ok('forward' in sent);
-    const args = JSON.parse(sent.forward).params.arguments;
+    const forwardedCall = await proxy.fromClient(call);
+    assert.ok('forward' in forwardedCall);
+    const args = JSON.parse(forwardedCall.forward).params.arguments;
     assert.ok(isInput(args), JSON.stringify(input.schema));
     const shrunk = JSON.stringify(args).replaceAll(JSON.stringify(WHOLE), '"relay:7"');
     assert.equal(shrunk, JSON.stringify(input.value));
-    if (sent.forward !== call) expanded++;
+    if (forwardedCall.forward !== call) expanded++;
 
     const texts = pick<string[]>([
       [JSON.stringify(output.value)],

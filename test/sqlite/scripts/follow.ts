@@ -5,9 +5,9 @@ import { options, print } from './script-io.ts';
 const { home, stream, count } = options<{ home: string; stream: string; count: number }>();
 const engine = await openSqlite({ home });
 print('following');
-let seen = 0;
+let entryCount = 0;
 for await (const { seq, data } of engine.logs.subscribe(stream, { signal: new AbortController().signal })) {
   print({ seq, data });
-  if (++seen === count) break;
+  if (++entryCount === count) break;
 }
 await engine[Symbol.asyncDispose]();

@@ -26,14 +26,14 @@ await engine[Symbol.asyncDispose]();
 print({ size: blob.size, stored: info.sha256, read, grown: peak - before.rss });
 
 function body(length: number): ReadableStream<Uint8Array> {
-  let sent = 0;
+  let sentBytes = 0;
   return new ReadableStream<Uint8Array>(
     {
       pull(controller) {
-        if (sent >= length) return controller.close();
-        const piece = new Uint8Array(Math.min(PIECE, length - sent)).fill((sent / PIECE) % 251);
-        sent += piece.length;
-        if ((sent / PIECE) % 16 === 0) globalThis.gc!();
+        if (sentBytes >= length) return controller.close();
+        const piece = new Uint8Array(Math.min(PIECE, length - sentBytes)).fill((sentBytes / PIECE) % 251);
+        sentBytes += piece.length;
+        if ((sentBytes / PIECE) % 16 === 0) globalThis.gc!();
         look();
         controller.enqueue(piece);
       },

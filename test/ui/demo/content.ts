@@ -55,11 +55,11 @@ export async function openDemo(): Promise<Demo> {
     },
   });
   const closing = new AbortController();
-  let left = DAY_MINUTES;
+  let remainingMinutes = DAY_MINUTES;
   const { activity } = dashboard.relay.core.deps;
   const pass = async (minutes: number) => {
     await activity.flush();
-    left -= minutes;
+    remainingMinutes -= minutes;
     dashboard.relay.advance(minutes * 60_000);
   };
   const agent = (name: string) => asAgent(dashboard.relay, name);
@@ -68,12 +68,12 @@ export async function openDemo(): Promise<Demo> {
   const other = await fillThreads(planner, reviewer, pass);
   const thread = await fillThread(planner, researcher, reviewer, pass);
   const work = await fillWork(dashboard.relay, agent, pass, closing.signal, async () => {
-    await pass(left - 1);
+    await pass(remainingMinutes - 1);
     const run = await runs.last();
-    await pass(left);
+    await pass(remainingMinutes);
     return run;
   });
-  assert.equal(left, 0, 'all of it happened within the day');
+  assert.equal(remainingMinutes, 0, 'all of it happened within the day');
   const { projects } = await planner.projects.list();
   return {
     dashboard,

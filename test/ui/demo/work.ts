@@ -22,20 +22,20 @@ export async function fillWork(
   catchUp: () => Promise<string>,
 ) {
   await fillBuilds(agent, pass);
-  const sent = await fillTasks(agent, pass);
+  const tasks = await fillTasks(agent, pass);
   for (const name of ['laptop', 'ci', 'notebook'])
     await agent('local').keys.create({ name, scopes: ['push', 'pull', 'subscribe'] });
   await agent('gemini-ci').agents.beat('gemini-ci', {
     ...bridge('c3', 'acp', 'gemini --acp'),
-    running: [sent.waiting],
+    running: [tasks.waiting],
   });
   const run = await catchUp();
   await fillInvoices(agent, signal);
   await fillFiles(agent);
   const { secret, once } = await fillPointers(relay, agent);
-  await fillBridges(agent, sent.running, signal);
+  await fillBridges(agent, tasks.running, signal);
   const conversation = await fillConversation(agent);
-  return { run, secret, once, task: sent.done, conversation };
+  return { run, secret, once, task: tasks.done, conversation };
 }
 
 async function fillBuilds(agent: Agents, pass: Pass): Promise<void> {
