@@ -118,7 +118,7 @@ def test_python_and_typescript_show_the_same_text(relay: ContextRelay) -> None:
     script = """
         const { ContextRelay } = await import('./src/sdk/context-relay.ts');
         const { LargeResults } = await import('./src/integrations/large-results.ts');
-        output(await new LargeResults(new ContextRelay(input.url)).shown(input.text, 'search'));
+        output(await new LargeResults(new ContextRelay(input.url)).replaceText(input.text, 'search'));
     """
     theirs = typescript(script, {"url": relay.base_url, "text": original})
     assert LargeResults(relay).shown(original, "search") == theirs
