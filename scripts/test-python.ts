@@ -373,16 +373,16 @@ const NO_PYPI = 'PyPI cannot be reached';
  */
 function findUv(): string | { missing: string } {
   if (succeeds('uv', ['--version'])) return 'uv';
-  const own = join(CACHE, 'uv');
-  const program = join(own, 'bin', 'uv');
+  const uvFolder = join(CACHE, 'uv');
+  const program = join(uvFolder, 'bin', 'uv');
   if (existsSync(program) && succeeds(program, ['--version'])) return program;
   const python = ['python3', 'python'].find((each) =>
     succeeds(each, ['-c', 'import sys; sys.exit(sys.version_info < (3, 9))']),
   );
   if (python === undefined) return { missing: 'there is no Python 3.9 or newer' };
-  if (!succeeds(python, ['-m', 'venv', '--clear', own]))
+  if (!succeeds(python, ['-m', 'venv', '--clear', uvFolder]))
     return { missing: 'this Python makes no environments (on Debian: python3-venv)' };
-  const installed = succeeds(join(own, 'bin', 'python'), ['-m', 'pip', 'install', '--quiet', 'uv']);
+  const installed = succeeds(join(uvFolder, 'bin', 'python'), ['-m', 'pip', 'install', '--quiet', 'uv']);
   return installed ? program : { missing: NO_PYPI };
 }
 

@@ -130,8 +130,8 @@ export async function askAsRun(
   threads: ThreadsApi,
   tokens: TokenCounter,
 ): Promise<Answered> {
-  const read: number[] = [];
-  const model = readerOf(questions, (input) => read.push(countTokens(input)));
+  const inputTokens: number[] = [];
+  const model = readerOf(questions, (input) => inputTokens.push(countTokens(input)));
   const cache = { get: async () => null, put: async () => {} };
   const prompts = new Prompts({
     threads: () => threads,
@@ -143,7 +143,12 @@ export async function askAsRun(
   const bundle = await prompts.bundle({ thread_id, words: question });
   let text = '';
   const outcome = await prompts.ask(bundle, model, { onText: (reply) => (text = reply) });
-  return { text, tokens: outcome.tokens.prompt, second: read.at(-1)!, sent: read.reduce((a, b) => a + b, 0) };
+  return {
+    text,
+    tokens: outcome.tokens.prompt,
+    second: inputTokens.at(-1)!,
+    sent: inputTokens.reduce((a, b) => a + b, 0),
+  };
 }
 
 /** Asks a model that sees only the given text and cannot pull. */

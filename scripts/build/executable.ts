@@ -80,9 +80,12 @@ export const ASSETS = [
  * have moved the program from the package of the platform to `node_modules/bun`.
  */
 export function findBun(): string | null {
-  const own = PLATFORMS.find(isOwn);
+  const ownPlatform = PLATFORMS.find(isOwn);
   const name = process.platform === 'win32' ? 'bun.exe' : 'bun';
-  const places = ['node_modules/bun/bin/bun.exe', ...(own ? [`node_modules/${own.npm}/bin/${name}`] : [])];
+  const places = [
+    'node_modules/bun/bin/bun.exe',
+    ...(ownPlatform ? [`node_modules/${ownPlatform.npm}/bin/${name}`] : []),
+  ];
   return (
     places.map((place) => resolve(place)).find((place) => existsSync(place) && statSync(place).size > 1e6) ??
     null
@@ -94,8 +97,8 @@ export function findBun(): string | null {
  * there is one. Otherwise it is the runtime that deploy/executable pins, which is downloaded at first use.
  */
 export function runtimeOf(platform: Platform): string {
-  const own = isOwn(platform) ? findBun() : null;
-  if (own) return own;
+  const ownBun = isOwn(platform) ? findBun() : null;
+  if (ownBun) return ownBun;
   const folder = join('deploy', 'executable');
   const name = platform.node.startsWith('win32') ? 'bun.exe' : 'bun';
   const runtime = resolve(folder, 'node_modules', platform.npm, 'bin', name);

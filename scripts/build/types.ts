@@ -73,8 +73,8 @@ class PlainTypes {
   }
 
   declarationsOf(path: string): string {
-    const own = [...this.#exported].filter(([, declared]) => declared.path === path);
-    const body = own.map(([name, { symbol, type }]) => {
+    const ownTypes = [...this.#exported].filter(([, declared]) => declared.path === path);
+    const body = ownTypes.map(([name, { symbol, type }]) => {
       const says = comment(this.#project.checker.getDocumentationCommentOfSymbol(symbol), '');
       return symbol.flags & SymbolFlags.Interface
         ? `${says}export interface ${name} ${this.#object(type, '')}\n`

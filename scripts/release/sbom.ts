@@ -26,7 +26,7 @@ export function billOfMaterials(version: string, metafiles: readonly Metafile[])
     purl: purl('bun', bun),
     licenses: [{ license: { id: 'MIT' } }],
   };
-  const own = purl('contextrelay', version);
+  const ownPurl = purl('contextrelay', version);
   const components = [platform, ...packages];
   return {
     $schema: 'http://cyclonedx.org/schema/bom-1.6.schema.json',
@@ -35,12 +35,12 @@ export function billOfMaterials(version: string, metafiles: readonly Metafile[])
     version: 1,
     metadata: {
       component: {
-        ...{ type: 'application', 'bom-ref': own, name: 'contextrelay', version, purl: own },
+        ...{ type: 'application', 'bom-ref': ownPurl, name: 'contextrelay', version, purl: ownPurl },
         licenses: [{ license: { id: 'MIT' } }],
       },
     },
     components,
-    dependencies: [{ ref: own, dependsOn: components.map((component) => component['bom-ref']) }],
+    dependencies: [{ ref: ownPurl, dependsOn: components.map((component) => component['bom-ref']) }],
   };
 }
 
