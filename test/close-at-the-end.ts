@@ -1,14 +1,14 @@
 import { after } from 'node:test';
 
-const opened: AsyncDisposable[] = [];
+const openEngines: AsyncDisposable[] = [];
 
 /** Closes an engine at the end of the file, because a test may leave it open and the process would not exit. */
 export function closeAtTheEnd(engine: AsyncDisposable): void {
-  opened.push(engine);
+  openEngines.push(engine);
 }
 
 if (process.env.RELAY_TEST_ENGINE) {
   after(async () => {
-    for (const engine of opened) await engine[Symbol.asyncDispose]();
+    for (const engine of openEngines) await engine[Symbol.asyncDispose]();
   });
 }

@@ -43,17 +43,17 @@ for (const binding of BINDINGS) {
     });
 
     test('an encrypted result is announced and not pulled', async () => {
-      const own = new ContextRelay({ baseUrl: relay.url });
+      const ownClient = new ContextRelay({ baseUrl: relay.url });
       const sending = client.sendMessage(request('keep it secret'));
       let id = '';
       await until(async () => {
-        const { tasks } = await own.tasks.list({ state: 'queued' });
+        const { tasks } = await ownClient.tasks.list({ state: 'queued' });
         id = tasks.find(({ summary }) => summary === 'keep it secret')?.id ?? '';
         return id !== '';
       });
       const metadata = { task_id: id, status: 'done' };
       const options = { channel: 'agent-done', encrypted: true, maxPulls: 1, metadata };
-      const url = await own.push('the secret', options);
+      const url = await ownClient.push('the secret', options);
       const task = await sending;
       assert.ok('artifacts' in task);
       assert.equal(stateOf(task), 'completed');
@@ -62,7 +62,7 @@ for (const binding of BINDINGS) {
       assert.ok(part?.content?.$case === 'text');
       assert.match(part.content.value, /is encrypted/);
       assert.ok(part.content.value.includes(url.split('#')[0]!));
-      assert.equal(await own.pull(url), 'the secret');
+      assert.equal(await ownClient.pull(url), 'the secret');
     });
 
     test('a task that failed says why', async () => {

@@ -122,12 +122,12 @@ test('a webhook is notified of each change once, also if other webhooks were add
   assert.ok('artifacts' in task);
   const otherClient = await a2aClient(other.url, 'JSONRPC');
   await otherClient.createTaskPushNotificationConfig({ ...webhookAt(second.url), taskId: task.id });
-  const own = new ContextRelay({ baseUrl: relay.url });
-  const [queued] = (await own.tasks.list({ state: 'queued' })).tasks;
-  await own.pull(queued!.url);
+  const ownClient = new ContextRelay({ baseUrl: relay.url });
+  const [queued] = (await ownClient.tasks.list({ state: 'queued' })).tasks;
+  await ownClient.pull(queued!.url);
   for (const hook of [first, second]) await hook.until('TASK_STATE_WORKING');
   const metadata = { task_id: task.id, status: 'done' };
-  await own.push('done', { channel: 'agent-done', metadata });
+  await ownClient.push('done', { channel: 'agent-done', metadata });
   for (const hook of [first, second]) await hook.until('TASK_STATE_COMPLETED');
   await until(async () => !(await hasOutboxEntries(relay.core.deps)));
   for (const { received } of [first, second]) {

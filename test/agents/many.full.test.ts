@@ -47,8 +47,9 @@ test('32 processes claim 500 todos: each is held by one at a time, none is lost,
       if (before !== undefined && before.released === undefined) lapsed++;
       claims.set(line.claimed, line);
     }
-    const own = claims.get(line.released);
-    if (line.released && own?.agent === line.agent) claims.set(line.released, { ...own!, released: line.at });
+    const claim = claims.get(line.released);
+    if (line.released && claim?.agent === line.agent)
+      claims.set(line.released, { ...claim!, released: line.at });
   }
   t.diagnostic(`${kills} processes killed, ${lapsed} lapsed claims taken again`);
   assert.ok(lapsed > 0);

@@ -175,15 +175,15 @@ test('a task that already has a result is not run again when it is redelivered',
 
 test('if the agent submits the result itself, the bridge does not submit another', async () => {
   await using server = await startTestServer();
-  const own = client(server);
+  const ownClient = client(server);
   const runner = agent(async ({ id, settled }) => {
-    await own.tasks.done(id, { data: 'from the agent itself' });
+    await ownClient.tasks.done(id, { data: 'from the agent itself' });
     await until(() => settled.aborted);
     return { output: 'what was on the screen' };
   });
   await using _ = await startWorker(server, runner);
   assert.equal(await new AgentBridge(client(server)).pushAndWait('x'), 'from the agent itself');
-  assert.equal((await own.channels.inspect('agent-done')).messages, 1);
+  assert.equal((await ownClient.channels.inspect('agent-done')).messages, 1);
 });
 
 test('a bridge that stops gives its task back, and another bridge does it', async () => {

@@ -206,11 +206,11 @@ test('a key limited to some channels sees only the tasks and agents of these cha
   const bound = under.core.relay({ ...callerNamed('bound'), channelPrefix: 'own-' }, BASE);
   await relay.agents.beat('b', { ...BRIDGE, task_channel: 'own-tasks' });
   await relay.agents.beat('c', BRIDGE);
-  const own = await push(relay, 'a', { channel: 'own-tasks' });
+  const ownTask = await push(relay, 'a', { channel: 'own-tasks' });
   const other = await push(relay, 'b');
   assert.deepEqual(
     (await bound.tasks.list()).tasks.map(({ id }) => id),
-    [own.id],
+    [ownTask.id],
   );
   assert.deepEqual(
     (await bound.agents.list()).agents.map(({ name }) => name),

@@ -208,11 +208,11 @@ for (const [platform, Socket] of [
   ['no WebSocket', undefined],
 ] as const) {
   test(`with ${platform}: when the relay goes away and returns, the subscription reports it, resumes and misses nothing`, async () => {
-    const own = globalThis.WebSocket;
+    const nativeWebSocket = globalThis.WebSocket;
     globalThis.WebSocket = Socket as typeof WebSocket;
     using stack = new DisposableStack();
     stack.defer(() => {
-      globalThis.WebSocket = own;
+      globalThis.WebSocket = nativeWebSocket;
     });
     await using core = openTestCore();
     const first = await startTestServer({ core });
@@ -265,7 +265,7 @@ test('a lost connection is reported with the reason that the relay gave', async 
 test('a slow consumer holds a bounded number of messages in memory, and gets them all', async () => {
   await using server = await startTestServer();
   const Platform = globalThis.WebSocket;
-  let opened = 0;
+  let openCount = 0;
   let dropped = () => {};
   const firstDropped = new Promise<void>((resolve) => {
     dropped = resolve;
@@ -273,7 +273,7 @@ test('a slow consumer holds a bounded number of messages in memory, and gets the
   globalThis.WebSocket = class extends Platform {
     constructor(url: string | URL) {
       super(url);
-      opened++;
+      openCount++;
       this.addEventListener('close', () => dropped());
     }
   };
@@ -292,7 +292,7 @@ test('a slow consumer holds a bounded number of messages in memory, and gets the
       received,
       Array.from({ length: count }, (_, i) => i),
     );
-    assert.ok(opened > 1, 'it was opened again');
+    assert.ok(openCount > 1, 'it was opened again');
   } finally {
     globalThis.WebSocket = Platform;
   }

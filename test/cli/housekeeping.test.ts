@@ -114,10 +114,10 @@ test('the demo counts a real hand-off and leaves nothing behind', async () => {
   assert.equal(tokenizer, 'o200k_base');
   assert.ok(document.tokens > 45_000 && document.tokens < 55_000, String(document.tokens));
   assert.equal(pasted.read, document.tokens);
-  const read = steps.filter((s: { does: string }) => s.does === 'reads');
+  const readSteps = steps.filter((s: { does: string }) => s.does === 'reads');
   assert.equal(
     relayed.read,
-    read.reduce((sum: number, s: { tokens: number }) => sum + s.tokens, 0),
+    readSteps.reduce((sum: number, s: { tokens: number }) => sum + s.tokens, 0),
   );
   assert.ok(relayed.read + relayed.written < pasted.read);
 });

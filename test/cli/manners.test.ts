@@ -102,8 +102,8 @@ test('a server for other machines prints its addresses and warns about missing T
   const cards = Object.values(networkInterfaces()).flatMap((found) => found ?? []);
   const other = cards.find(({ internal, family }) => !internal && family === 'IPv4');
   if (!other) return t.skip('this machine has no address but loopback');
-  using own = temporaryHome();
-  await using server = start(['up', '--port', '0', '--host', '0.0.0.0'], { home: own.home });
+  using ownHome = temporaryHome();
+  await using server = start(['up', '--port', '0', '--host', '0.0.0.0'], { home: ownHome.home });
   await server.waitForOutput(/Stop it with/);
   assert.match(server.output(), new RegExp(`reached at +http://${other.address}:\\d+`));
   assert.match(server.output(), /Without TLS, keys and payloads are sent unencrypted/);

@@ -75,11 +75,11 @@ test('a relative program name is used only in the folder where it works', () => 
 
 test('settings start relay by name, or by npx --no-install in a project that has it, without a path of this machine', () => {
   using folder = new ScratchFolder();
-  const own = join(folder.path, 'node_modules', 'contextrelay');
-  mkdirSync(join(own, 'dist'), { recursive: true });
+  const packageFolder = join(folder.path, 'node_modules', 'contextrelay');
+  mkdirSync(join(packageFolder, 'dist'), { recursive: true });
   mkdirSync(join(folder.path, 'node_modules', '.bin'));
-  writeFileSync(join(own, 'package.json'), '{"name":"contextrelay","version":"1.0.0"}');
-  const script = join(own, 'dist', 'relay.js');
+  writeFileSync(join(packageFolder, 'package.json'), '{"name":"contextrelay","version":"1.0.0"}');
+  const script = join(packageFolder, 'dist', 'relay.js');
   writeFileSync(script, '', { mode: 0o755 });
   const bin = join(folder.path, 'node_modules', '.bin', 'relay');
   symlinkSync(script, bin);

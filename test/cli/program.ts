@@ -31,8 +31,8 @@ export interface RunOptions {
 export function cleanEnv(o: Pick<RunOptions, 'home' | 'env'>): NodeJS.ProcessEnv {
   const { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE } = process.env;
   // Commands in the output begin with `relay`, as for an installed program. printed-commands.test.ts tests clones and npx.
-  const own = { TERM: 'xterm-256color', RELAY_HOME: o.home, RELAY_COMMAND: 'relay' };
-  return { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE, ...own, ...o.env };
+  const baseEnv = { TERM: 'xterm-256color', RELAY_HOME: o.home, RELAY_COMMAND: 'relay' };
+  return { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE, ...baseEnv, ...o.env };
 }
 
 /** Runs one command line to its end. */

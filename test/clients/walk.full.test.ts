@@ -132,11 +132,11 @@ function textsOf(value: unknown): string {
 
 /** Returns the tools of the relay without the parameter that Gemini CLI adds to each tool. */
 function relayTools(tools: readonly Json[]): Json[] {
-  const own = TOOLS.map(({ name }) => name);
+  const ownNames = TOOLS.map(({ name }) => name);
   return tools.flatMap((tool): Json[] => {
     const nested = tool.functionDeclarations ?? (tool.type === 'namespace' ? tool.tools : undefined);
     if (nested !== undefined) return relayTools(nested as Json[]);
-    if (!own.some((name) => String(tool.name).endsWith(name))) return [];
+    if (!ownNames.some((name) => String(tool.name).endsWith(name))) return [];
     const text = JSON.stringify(tool, (key, value) => (key === 'wait_for_previous' ? undefined : value));
     return [JSON.parse(text)];
   });
@@ -146,9 +146,11 @@ function relayTools(tools: readonly Json[]): Json[] {
 function costOf(request: Json, brief: string): number {
   const lines = textsOf(request).replace(brief, '').split('\n');
   // Ignore lines of the file tree that Gemini CLI draws.
-  const own = lines.filter((line) => /context-relay|push_context/.test(line) && !/^[│├└ ]*[├└]/.test(line));
+  const ownLines = lines.filter(
+    (line) => /context-relay|push_context/.test(line) && !/^[│├└ ]*[├└]/.test(line),
+  );
   const tools = JSON.stringify(relayTools((request.tools ?? []) as Json[]));
-  return countTokens(tools).tokens + countTokens(own.join('\n')).tokens;
+  return countTokens(tools).tokens + countTokens(ownLines.join('\n')).tokens;
 }
 
 /** Returns the programs of all clients. Skips the test if one is missing. */
@@ -196,11 +198,11 @@ test('work goes from Claude Code to Codex, Gemini CLI and OpenCode, and each get
     // Count the brief as BRIEF_TOKENS, its maximum. The brief of this repository is shorter.
     const [brief = ''] =
       /# Project brief: zod[\s\S]*?relay project sync --done[^\n]*/.exec(requestText) ?? [];
-    const own = costOf(request, brief);
-    t.diagnostic(`${NAMES[name]}: ${own} tokens and a brief of ${countTokens(brief).tokens}`);
-    assert.ok(own + BRIEF_TOKENS <= 3_000, `${name}: ${own} + ${BRIEF_TOKENS}`);
+    const ownTokens = costOf(request, brief);
+    t.diagnostic(`${NAMES[name]}: ${ownTokens} tokens and a brief of ${countTokens(brief).tokens}`);
+    assert.ok(ownTokens + BRIEF_TOKENS <= 3_000, `${name}: ${ownTokens} + ${BRIEF_TOKENS}`);
     const row = guide.split('\n').find((line) => line.startsWith(`| ${NAMES[name]} |`)) ?? '';
     const documented = Number(row.split('|')[2]?.replace(/\D/g, ''));
-    assert.ok(Math.abs(documented - own) <= 60, `docs/coding-agents.md says ${row}, not ${own}`);
+    assert.ok(Math.abs(documented - ownTokens) <= 60, `docs/coding-agents.md says ${row}, not ${ownTokens}`);
   }
 });

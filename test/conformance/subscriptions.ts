@@ -69,9 +69,9 @@ export const subscriptionCases: readonly Case[] = [
       same(all.length, 30 + writers * each);
       for (const entries of await Promise.all(batches)) same(entries, all);
       for (const writer of range(writers)) {
-        const own = all.map((e) => e.data as number[]).filter((data) => data[0] === writer);
+        const writerData = all.map((e) => e.data as number[]).filter((data) => data[0] === writer);
         same(
-          own.map((data) => data[1]),
+          writerData.map((data) => data[1]),
           range(each),
           'in the order in which each writer wrote',
         );

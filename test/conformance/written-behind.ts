@@ -93,8 +93,8 @@ function relayOn(engine: Engine, now: () => number) {
 function wrapped<T extends object>(port: T, instead: Partial<T>): T {
   return new Proxy(port, {
     get: (target, name) => {
-      const own = (instead as Record<PropertyKey, unknown>)[name] ?? Reflect.get(target, name, target);
-      return typeof own === 'function' ? own.bind(target) : own;
+      const member = (instead as Record<PropertyKey, unknown>)[name] ?? Reflect.get(target, name, target);
+      return typeof member === 'function' ? member.bind(target) : member;
     },
   });
 }

@@ -46,8 +46,8 @@ test('only the tenant of the relay’s operator sees projects', async (t) => {
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   mkdirSync(join(folder, 'x'));
   await using relay = await startGuarded({ core: { projects: dashboardProjects([folder]) } });
-  const [own, other] = [await relay.key({ tenant: 'local' }), await relay.key({})];
-  assert.equal((await relay.ask('GET', '/projects', { key: own })).json.projects.length, 1);
+  const [ownKey, other] = [await relay.key({ tenant: 'local' }), await relay.key({})];
+  assert.equal((await relay.ask('GET', '/projects', { key: ownKey })).json.projects.length, 1);
   assert.deepEqual((await relay.ask('GET', '/projects', { key: other })).json.projects, []);
   assert.throws(() => dashboardProjects([join(folder, 'none')]), /does not exist/);
 });

@@ -119,8 +119,8 @@ test('a group lists its waiting messages with attempts, next try and last error'
 
 test('only admins of the relay see the size of the store', async () => {
   await using relay = await startGuarded({ core: { defaultPlan: 'team' } });
-  const own = await relay.key({ scopes: ['push'] });
-  assert.equal((await relay.ask('GET', '/usage?store=1', { key: own })).json.store, undefined);
+  const ownKey = await relay.key({ scopes: ['push'] });
+  assert.equal((await relay.ask('GET', '/usage?store=1', { key: ownKey })).json.store, undefined);
   await using open = await startRelay();
   await pushJson(open, { data: 'twelve bytes' });
   const { store } = await httpRelay({ baseUrl: open.url }).usage.get({ store: true });

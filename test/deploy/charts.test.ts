@@ -43,8 +43,8 @@ interface Monitor {
 async function render(...values: string[]): Promise<Resource[]> {
   const chart = join(folder, 'contextrelay');
   cpSync('deploy/nats/helm/contextrelay', chart, { recursive: true });
-  const { dependencies: _, ...own } = parse(readFileSync(join(chart, 'Chart.yaml'), 'utf8'));
-  writeFileSync(join(chart, 'Chart.yaml'), stringify(own));
+  const { dependencies: _, ...ownChart } = parse(readFileSync(join(chart, 'Chart.yaml'), 'utf8'));
+  writeFileSync(join(chart, 'Chart.yaml'), stringify(ownChart));
   const { stdout } = await run(TOOLS.helm, ['template', 'r', chart, ...values.flatMap((v) => ['--set', v])]);
   return parseAllDocuments(stdout).map((document) => document.toJS() as Resource);
 }
@@ -52,8 +52,8 @@ async function render(...values: string[]): Promise<Resource[]> {
 /** Checks resources against the schemas of Kubernetes, except ServiceMonitor, which an operator defines. */
 async function validate(resources: readonly Resource[]): Promise<void> {
   const file = join(folder, 'resources.yaml');
-  const own = resources.filter(({ kind }) => kind !== 'ServiceMonitor');
-  writeFileSync(file, own.map((one) => stringify(one)).join('---\n'));
+  const ownResources = resources.filter(({ kind }) => kind !== 'ServiceMonitor');
+  writeFileSync(file, ownResources.map((one) => stringify(one)).join('---\n'));
   const env = { ...process.env, PYTHONPATH: TOOLS.python };
   await run('python3', ['-m', 'kubernetes_validate', '--strict', file], { env });
 }

@@ -41,20 +41,20 @@ const NOT_OURS = [
 
 test('the two tables list exactly the environment variables that the sources read', () => {
   const files = projectFiles(['src']).filter(({ path }) => isCode(path) && !isTest(path));
-  const read = files.flatMap(({ text }) =>
+  const readNames = files.flatMap(({ text }) =>
     [...text.matchAll(/\benv\.([A-Z][A-Z0-9_]+)|\bvariable\('([A-Z_]+)'\)/g)].map(([, a, b]) => (a ?? b)!),
   );
-  for (const { key, baseKey } of Object.values(PROVIDERS)) read.push(baseKey, ...(key ? [key] : []));
+  for (const { key, baseKey } of Object.values(PROVIDERS)) readNames.push(baseKey, ...(key ? [key] : []));
   const ofOptions = Object.values<Option>(OPTIONS).flatMap(({ env }) => env ?? []);
   const documented = VARIABLES.map(({ name }) => name);
   const allowedNames = new Set([...documented, ...ofOptions, ...NOT_OURS]);
-  assert.ok(read.length > 30, 'the sources were found');
+  assert.ok(readNames.length > 30, 'the sources were found');
   assert.deepEqual(
-    [...new Set(read)].filter((name) => !allowedNames.has(name)),
+    [...new Set(readNames)].filter((name) => !allowedNames.has(name)),
     [],
   );
   assert.deepEqual(
-    documented.filter((name) => !read.includes(name)),
+    documented.filter((name) => !readNames.includes(name)),
     [],
   );
 });

@@ -31,13 +31,13 @@ test('several files are written and read as bytes below one line of JSON', async
     answer.files.map((file) => ('code' in file ? file.code : file.size)),
     [3, 'bad_request', 0, 'file_changed'],
   );
-  const read = await fetch(`${relay.url}/files/s/read`, {
+  const readResponse = await fetch(`${relay.url}/files/s/read`, {
     method: 'POST',
     body: JSON.stringify({ paths: ['a', 'c', 'd'] }),
     headers: { 'Content-Type': 'application/json', Accept: FILES_TYPE },
   });
-  assert.equal(read.headers.get('content-type'), FILES_TYPE);
-  const [line, ...rest] = (await read.text()).split('\n');
+  assert.equal(readResponse.headers.get('content-type'), FILES_TYPE);
+  const [line, ...rest] = (await readResponse.text()).split('\n');
   const { files: fileInfos, ...more } = JSON.parse(line!);
   assert.deepEqual([fileInfos[0].path, fileInfos[0].bytes, fileInfos[0].metadata], ['a', 3, { n: 1 }]);
   assert.deepEqual(

@@ -193,16 +193,16 @@ for (const [engine, open] of [
           result.files.map((file) => ('code' in file ? file.code : file.version)),
           [1, 1, 'bad_request', 1, 'file_changed'],
         );
-        const read = await files.read('s', ['a', 'b', 'gone', 'a/b', 'a']);
+        const readResult = await files.read('s', ['a', 'b', 'gone', 'a/b', 'a']);
         assert.deepEqual(
-          read.files.map(({ path, content }) => [path, content]),
+          readResult.files.map(({ path, content }) => [path, content]),
           [
             ['a', bytes('one')],
             ['b', new Uint8Array([0, 255, 1])],
             ['a/b', bytes('only if new')],
           ],
         );
-        assert.deepEqual([read.missing, read.left], [['gone'], []]);
+        assert.deepEqual([readResult.missing, readResult.left], [['gone'], []]);
         const most = new Uint8Array(2 * 1024 * 1024 - 3).fill(65);
         await files.put('s', 'most', { body: most });
         const { left } = await files.read('s', ['a', 'most', 'b']);

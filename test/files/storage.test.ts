@@ -116,8 +116,8 @@ test('after kill -9 the sum is at most too high; a recount corrects it and remov
   const bytes = async () => {
     const { files } = (await relay.ask('GET', '/files/s?limit=1000', { key })).json;
     for (const { path, size } of files) {
-      const read = await relay.ask('GET', `/files/s/${path}`, { key });
-      assert.equal(read.text.length, size, 'what was acknowledged can be read');
+      const response = await relay.ask('GET', `/files/s/${path}`, { key });
+      assert.equal(response.text.length, size, 'what was acknowledged can be read');
     }
     return files.length;
   };

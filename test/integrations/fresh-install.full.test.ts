@@ -30,12 +30,12 @@ describe('the code of a page and the tests pass after an install command of the 
       test(`${page}: npm install ${packages}`, async (t) => {
         using fresh = await install();
         const folder = join(fresh.folder, 'node_modules');
-        const own = sizeOf(folder);
+        const ownSize = sizeOf(folder);
         await must('npm', ['install', '--no-audit', '--no-fund', ...packages.split(' ')], {
           cwd: fresh.folder,
           env: outsideEnv({ PATH: NPM_PATH }),
         });
-        const bytes = sizeOf(folder) - own;
+        const bytes = sizeOf(folder) - ownSize;
         const name = /^@?[^@]+/.exec(packages)![0].split(' ')[0]!;
         const { version } = JSON.parse(readFileSync(join(folder, name, 'package.json'), 'utf8'));
         t.diagnostic(`${name} ${version}: ${Math.round(bytes / 1e6)} MB`);

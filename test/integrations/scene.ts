@@ -45,11 +45,11 @@ export function pointerIn(text: string): string {
  * Asserts that the model first got a pointer with an excerpt, and then read only one line. The excerpt and this line
  * contain the failure.
  */
-export function assertReadInPart(instead: string, read: string): void {
+export function assertReadInPart(instead: string, readText: string): void {
   assert.ok(instead.length < 4_000, `${instead.length} characters were shown`);
   assert.match(instead, /^Too large to show: the result of read_log, .*tokens \(o200k_base\)/);
   assert.ok(instead.includes('request 0 was answered'), 'its beginning is shown');
   assert.ok(instead.includes(NEEDLE), 'the excerpt shows the failure');
-  assert.ok(read.includes(NEEDLE), read.slice(0, 300));
-  assert.ok(read.length < 500, `${read.length} characters were read`);
+  assert.ok(readText.includes(NEEDLE), readText.slice(0, 300));
+  assert.ok(readText.length < 500, `${readText.length} characters were read`);
 }

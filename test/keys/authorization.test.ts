@@ -248,7 +248,7 @@ test('A2A: every call requires the scope, and finds no task on a foreign channel
   const names = Object.values(a2a).map((verb) => verb.name);
   assert.deepEqual(names.sort(), [...Object.keys(A2A_CALLS), ...rest].sort());
   const [key, free, lacking] = [await createBoundKey(), await createKey({}), await createKeyWithout('tasks')];
-  const own = await createKey({ channel_prefix: 'agent-' });
+  const ownKey = await createKey({ channel_prefix: 'agent-' });
   for (const [name, params] of Object.entries(A2A_CALLS)) {
     const ask = (as: CreatedKey | null) => rpc(as, name.slice(4), params(foreign.a2aId));
     assert.equal((await ask(null)).status, 401, name);
@@ -256,7 +256,7 @@ test('A2A: every call requires the scope, and finds no task on a foreign channel
     assert.equal((await ask(key)).json.error?.code, -32001, `${name}: no such task`);
   }
   assert.equal((await rpc(free, 'GetTask', { id: foreign.a2aId })).json.result.id, foreign.a2aId);
-  assert.equal((await rpc(own, 'GetTask', { id: foreign.a2aId })).json.result.id, foreign.a2aId);
+  assert.equal((await rpc(ownKey, 'GetTask', { id: foreign.a2aId })).json.result.id, foreign.a2aId);
   assert.deepEqual((await rpc(key, 'ListTasks', {})).json.result.tasks ?? [], []);
   assert.equal((await rpc(free, 'ListTasks', {})).json.result.tasks.length, 1);
   assert.equal((await sendMessage(lacking)).status, 403);

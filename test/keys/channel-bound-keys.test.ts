@@ -17,7 +17,7 @@ let bound: CreatedKey;
 /** A key without a channel prefix. It creates the foreign data. */
 let free: CreatedKey;
 let foreign: Things;
-let own: Things;
+let ownThings: Things;
 
 /** Ids of test data. The pointer `loose` is on no channel. */
 type Things = {
@@ -72,7 +72,7 @@ before(async () => {
   free = await createKey({ name: 'free' });
   bound = await createKey({ name: 'bound', channel_prefix: 'mine.' });
   foreign = await createThings(free, 'secret');
-  own = await createThings(bound, 'mine.a');
+  ownThings = await createThings(bound, 'mine.a');
 });
 after(() => relay[Symbol.asyncDispose]());
 
@@ -311,7 +311,7 @@ test('MCP: a channel-bound key is refused foreign pointers and threads', async (
     (await client.callTool({ name, arguments: args })).isError === true;
   for (const [whose, refused] of [
     [foreign, true],
-    [own, false],
+    [ownThings, false],
   ] as const) {
     for (const id of [whose.pointer, whose.loose])
       for (const tool of ['peek_context', 'pull_context'])
@@ -349,14 +349,18 @@ test('a channel-bound key may read pointers with a public link, but neither rene
   const { json } = await ask(['POST', '/push', { data: 'x', channel: 'secret', visibility: 'link' }], free);
   assert.equal((await ask(['GET', `/pull/${json.id}`])).status, 200);
   assert.equal((await ask(['DELETE', `/pull/${json.id}`])).status, 404);
-  const renewed = await ask(['POST', '/pointers/renew', { ids: [json.id, foreign.pointer, own.pointer] }]);
-  assert.deepEqual([renewed.json.pointers.length, renewed.json.pointers[0].id], [1, own.pointer]);
+  const renewed = await ask([
+    'POST',
+    '/pointers/renew',
+    { ids: [json.id, foreign.pointer, ownThings.pointer] },
+  ]);
+  assert.deepEqual([renewed.json.pointers.length, renewed.json.pointers[0].id], [1, ownThings.pointer]);
 });
 
 test('HTTP: every verb accepts a channel-bound key for its own data', async () => {
   for (const [verb, decision] of Object.entries(DECISIONS)) {
     if (!('refused' in decision) || decision.own === false) continue;
-    for (const request of decision.refused(own)) {
+    for (const request of decision.refused(ownThings)) {
       const { status, text } = await ask(request);
       assert.ok(status < 300, `${verb}: ${request.join(' ')} gave ${status} ${text.slice(0, 200)}`);
     }

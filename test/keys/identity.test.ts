@@ -111,8 +111,8 @@ describe('on the command line', () => {
   test('the sender is RELAY_AGENT, else the session that a hook registered, else "local"', async () => {
     const stdin = JSON.stringify({ session_id: 's1', cwd: home.home });
     await cli(['hook', 'claude', 'session-start'], { home: home.home, stdin });
-    const own = `claude-${basename(home.home).toLowerCase()}`;
-    assert.equal(await sender({ CLAUDE_CODE_SESSION_ID: 's1' }), own);
+    const ownName = `claude-${basename(home.home).toLowerCase()}`;
+    assert.equal(await sender({ CLAUDE_CODE_SESSION_ID: 's1' }), ownName);
     const name = (env: { [name: string]: string }) => agentName(home.home, env, home.home);
     assert.equal(name({ CLAUDE_CODE_SESSION_ID: 's1', RELAY_AGENT: 'ada' }), 'ada');
     assert.equal(name({ CLAUDE_CODE_SESSION_ID: 'another' }), null);

@@ -138,9 +138,9 @@ test('usage is reported by key, operation and day, for admins of all keys, as JS
   await relay.ask('GET', `/pull/${json.id}`, { key });
   await relay.ask('GET', `/pull/${json.id}?raw=1`);
   await relay.ask('POST', '/push', { key: admin, body: 'x' });
-  const own = await relay.ask('GET', '/usage', { key });
+  const usage = await relay.ask('GET', '/usage', { key });
   const day = new Date().toISOString().slice(0, 10);
-  assert.deepEqual(own.json.rows, [
+  assert.deepEqual(usage.json.rows, [
     { day, key: key.id, operation: 'push', count: 1, bytes: 12 },
     { day, key: key.id, operation: 'pull', count: 1, bytes: 12 },
   ]);

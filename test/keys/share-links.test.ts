@@ -42,17 +42,18 @@ test('HTTP: a share link can only read its thread, and only its pulls are record
     return response.status;
   };
   const thread = async () => (await relay.ask('POST', '/threads', { key: free, body: {} })).json.thread_id;
-  const [own, other] = [await thread(), await thread()];
+  const [ownThread, other] = [await thread(), await thread()];
   const upload = { name: 'a.txt', type: 'text', mime: 'text/plain', content: 'x' };
   const artifact = async (id: string) =>
     (await relay.ask('POST', `/threads/${id}/artifacts`, { key: free, body: upload })).json.ref;
-  const [ref, foreignRef] = [await artifact(own), await artifact(other)];
+  const [ref, foreignRef] = [await artifact(ownThread), await artifact(other)];
   const began = { type: 'pipeline.started', payload: { pipeline: 'p' } };
-  await relay.ask('POST', `/threads/${own}/events`, { key: free, body: began });
-  const response = await relay.ask('POST', '/shares', { key: free, body: { thread_id: own } });
+  await relay.ask('POST', `/threads/${ownThread}/events`, { key: free, body: began });
+  const response = await relay.ask('POST', '/shares', { key: free, body: { thread_id: ownThread } });
   const link = { key: response.json.token } as CreatedKey;
-  const stats = () => relay.ask('GET', `/threads/${own}/stats`, { key: free });
-  const events = async () => (await relay.ask('GET', `/threads/${own}/events`, { key: free })).json.events;
+  const stats = () => relay.ask('GET', `/threads/${ownThread}/stats`, { key: free });
+  const events = async () =>
+    (await relay.ask('GET', `/threads/${ownThread}/events`, { key: free })).json.events;
   const before = (await stats()).json;
   const shared = OPERATIONS.filter(({ verb }) => verb.shared).map(({ verb }) => verb.name);
   assert.deepEqual(shared.sort(), Object.keys(SHARED).sort());
@@ -61,7 +62,7 @@ test('HTTP: a share link can only read its thread, and only its pulls are record
     const { method } = routeOf(verb);
     const reads = SHARED[name];
     if (reads) {
-      assert.equal(await statusOf(method, ...statusArguments(reads(own, ref), link)), 200, name);
+      assert.equal(await statusOf(method, ...statusArguments(reads(ownThread, ref), link)), 200, name);
       if (name !== 'keys.self')
         assert.equal(
           await statusOf(method, ...statusArguments(reads(other, foreignRef), link)),
@@ -70,7 +71,10 @@ test('HTTP: a share link can only read its thread, and only its pulls are record
         );
       continue;
     }
-    const path = routeOf(verb).path.replace(':thread_id', own).replace(':ref', ref).replace(/:\w+/g, NOWHERE);
+    const path = routeOf(verb)
+      .path.replace(':thread_id', ownThread)
+      .replace(':ref', ref)
+      .replace(/:\w+/g, NOWHERE);
     const body = method === 'POST' ? {} : undefined;
     assert.equal(await statusOf(method, path, link, body), 403, name);
   }
@@ -88,7 +92,7 @@ test('HTTP: a share link can only read its thread, and only its pulls are record
   const rpc = { jsonrpc: '2.0', id: 1, method: 'ListTasks', params: {} };
   assert.equal(await statusOf('POST', '/a2a/relay', link, rpc), 403);
   assert.equal(await statusOf('DELETE', `/shares/${response.json.id}`, free), 204);
-  assert.equal(await statusOf('GET', `/threads/${own}`, link), 401);
+  assert.equal(await statusOf('GET', `/threads/${ownThread}`, link), 401);
 });
 
 function statusArguments(

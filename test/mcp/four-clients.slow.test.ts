@@ -56,9 +56,11 @@ for (const name of Object.keys(NAMES) as ClientName[]) {
 
     const tools = offeredTools(model.requests.map(({ body }) => JSON.parse(body)));
     const cost = await costOf(tools);
-    const own = model.requests.flatMap(({ body }) => body.match(/"name":"[^"]*mcp_?resource[^"]*"/gi) ?? []);
+    const ownTools = model.requests.flatMap(
+      ({ body }) => body.match(/"name":"[^"]*mcp_?resource[^"]*"/gi) ?? [],
+    );
     // Skip Codex, which adds its own tools for reading resources to every server.
-    if (name !== 'codex') assert.deepEqual(own, [], 'the client adds no tools of its own for the relay');
+    if (name !== 'codex') assert.deepEqual(ownTools, [], 'the client adds no tools of its own for the relay');
     t.diagnostic(`${name}: ${JSON.stringify(cost)}`);
     assert.ok(cost.default! <= 2_000, `${cost.default} tokens`);
     // Allow a difference of 50 tokens, so that a small change of a description need not change the guide.
@@ -85,8 +87,8 @@ function offeredTools(requests: readonly Json[]): Json[] {
 }
 
 function ownName(tool: Json): string | undefined {
-  const own = [...TOOLS, ...Object.values(TOOL_GROUPS).flat()];
-  return own.find(({ name }) => String(tool.name).endsWith(name))?.name;
+  const ownTools = [...TOOLS, ...Object.values(TOOL_GROUPS).flat()];
+  return ownTools.find(({ name }) => String(tool.name).endsWith(name))?.name;
 }
 
 /** Removes the parameter that Gemini CLI adds to each tool. */

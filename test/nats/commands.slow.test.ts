@@ -126,12 +126,12 @@ test('a server that starts without a quorum says what it waits for, and serves w
   timeout: 120_000,
 }, async () => {
   using place = temporaryHome();
-  await using own = await startCluster({ fsync: false });
+  await using ownCluster = await startCluster({ fsync: false });
   const home = place.home;
-  await relay(['push'], { home, stdin: 'x', env: { RELAY_ENGINE: own.url } });
-  const [, second, third] = own.nodes;
+  await relay(['push'], { home, stdin: 'x', env: { RELAY_ENGINE: ownCluster.url } });
+  const [, second, third] = ownCluster.nodes;
   await Promise.all([second!.stop(), third!.stop()]);
-  const child = spawn(NODE, [ENTRY, 'up', '--port', '0', '--engine', own.url], {
+  const child = spawn(NODE, [ENTRY, 'up', '--port', '0', '--engine', ownCluster.url], {
     env: cleanEnv({ home }),
     cwd: home,
   });

@@ -127,18 +127,20 @@ test('NATS accepts the configuration of the nodes in the compose file', { skip }
 });
 
 test('the variables in the units and the chart are those that the relay and the nodes read', () => {
-  const own = Object.values(OPTIONS).map((option) => ('env' in option ? option.env : ''));
-  const validNames = new Set<unknown>([...own, 'NODE_EXTRA_CA_CERTS']);
+  const optionNames = Object.values(OPTIONS).map((option) => ('env' in option ? option.env : ''));
+  const validNames = new Set<unknown>([...optionNames, 'NODE_EXTRA_CA_CERTS']);
   const unit = deploy('systemd/contextrelay.service');
   const chart = deploy('helm/contextrelay/templates/relay.yaml');
   const set = [...unit.matchAll(/^# {3}([A-Z_]+)=/gm), ...chart.matchAll(/name: (RELAY_[A-Z_]+)/g)];
   assert.ok(set.length >= 6);
   for (const [, name] of set) assert.ok(validNames.has(name), `${name} is an option`);
-  const read = new Set([...deploy('nats-server.conf').matchAll(/\$([A-Z_0-9]+)/g)].map(([, name]) => name));
-  read.delete('JS');
+  const configVariables = new Set(
+    [...deploy('nats-server.conf').matchAll(/\$([A-Z_0-9]+)/g)].map(([, name]) => name),
+  );
+  configVariables.delete('JS');
   const unitComment = deploy('systemd/nats-server.service').split('[Unit]')[0]!;
   for (const name of ['NODE', 'ROUTE_1', 'ROUTE_3', ...Object.keys(PASSWORDS)])
-    assert.ok(read.has(name) && unitComment.includes(name), name);
+    assert.ok(configVariables.has(name) && unitComment.includes(name), name);
 });
 
 /** Starts a node with the configuration file for production. Only ports and paths are replaced. */

@@ -19,7 +19,7 @@ const MANY = 1_200;
 let cluster: Cluster;
 let url: string;
 let folder: string;
-const opened: NatsEngine[] = [];
+const openEngines: NatsEngine[] = [];
 let later = 0;
 
 before(async () => {
@@ -30,7 +30,7 @@ before(async () => {
 
 after(async () => {
   if (skip) return;
-  for (const engine of opened) await engine[Symbol.asyncDispose]();
+  for (const engine of openEngines) await engine[Symbol.asyncDispose]();
   await cluster[Symbol.asyncDispose]();
   rmSync(folder, { recursive: true, force: true });
 });
@@ -61,12 +61,12 @@ test('a large folder is listed correctly, whichever server wrote to it', { skip 
 test('a page of a large folder takes about as many requests as a page of a small folder', {
   skip,
 }, async () => {
-  const [, b] = opened as [NatsEngine, NatsEngine];
+  const [, b] = openEngines as [NatsEngine, NatsEngine];
   for (const i of [1, 2, 3]) await b.records.put(`small/${i}`, i);
   const small = await fewest(() => requests(b, () => b.records.list('small/', { limit: 100 })));
   await b.records.list('big/', { limit: 100 });
   const large = await fewest(async () => {
-    await opened[0]!.records.put('big/aab', 1);
+    await openEngines[0]!.records.put('big/aab', 1);
     return requests(b, () => b.records.list('big/', { limit: 100 }));
   });
   assert.ok(small.length <= 3 && large.length <= 6, `${small.length} and ${large.length} requests`);
@@ -81,7 +81,7 @@ async function fewest<T>(measure: () => Promise<readonly T[]>): Promise<readonly
 }
 
 test('a listing sees concurrent writes and deletions of other servers', { skip }, async () => {
-  const [a, b] = opened as [NatsEngine, NatsEngine];
+  const [a, b] = openEngines as [NatsEngine, NatsEngine];
   for (let i = 0; i < 60; i++) {
     const [on, off] = [`big/${key(i * 7)}-on`, `big/${key(i * 7 + 20)}`];
     await Promise.all([
@@ -100,7 +100,7 @@ test('a listing sees concurrent writes and deletions of other servers', { skip }
 test('a restarted server continues from its index file, and rebuilds the file if it is missing', {
   skip,
 }, async () => {
-  const [a] = opened as [NatsEngine];
+  const [a] = openEngines as [NatsEngine];
   const file = join(folder, 'index.db');
   const first = await open(file);
   const expected = await listed(first);
@@ -121,21 +121,21 @@ test('a restarted server continues from its index file, and rebuilds the file if
 
 test('a server does not use the index file of another store', { skip }, async () => {
   const file = join(folder, 'index.db');
-  const own = url;
+  const originalUrl = url;
   url = `${cluster.url}/t${randomUUID().slice(0, 8)}`;
   const other = await open(file);
   assert.deepEqual(await listed(other), []);
   assert.equal((await other.index.search('thr.1/', 'zebra')).length, 0);
   await other.index.put('thr.1/doc', 'a heron', {});
   assert.equal((await other.index.search('thr.1/', 'heron')).length, 1);
-  url = own;
+  url = originalUrl;
   const back = await open(file);
   assert.equal((await back.index.search('thr.1/', 'heron')).length, 0);
   assert.equal((await back.index.search('thr.1/', 'zebra')).length, 1);
 });
 
 test('the usage of a large store takes a bounded number of requests', { skip }, async () => {
-  const [a] = opened as [NatsEngine];
+  const [a] = openEngines as [NatsEngine];
   const before = await a.usage();
   const { nats } = a.connection;
   const name = url.split('/').at(-1)!;
@@ -150,7 +150,7 @@ test('the usage of a large store takes a bounded number of requests', { skip }, 
 async function open(indexFile?: string): Promise<NatsEngine> {
   const env: Env = { ...systemEnv, now: () => Date.now() + later };
   const engine = await openNats({ url, env, ...(indexFile ? { indexFile } : {}) });
-  opened.push(engine);
+  openEngines.push(engine);
   return engine;
 }
 

@@ -25,9 +25,9 @@ export function exportedNames(file: string): Names {
     if (list !== undefined) {
       for (const item of list.split(',').map((each) => each.trim())) {
         if (item === '') continue;
-        const own = /^type /.test(item);
+        const isTypeItem = /^type /.test(item);
         const exportedName = item.replace(/^type /, '').replace(/^\w+ as /, '');
-        kinds.set(exportedName, typeOnly || own ? 'type' : 'value');
+        kinds.set(exportedName, typeOnly || isTypeItem ? 'type' : 'value');
       }
     } else if (kind && name) {
       // A name that is both a type and a value counts as a value.

@@ -41,24 +41,24 @@ describe('the package, installed into an empty folder', () => {
     const home = join(installation.folder, '..', 'someone');
     const below = join(installation.folder, 'src', 'deep');
     mkdirSync(below, { recursive: true });
-    const own = { ...env(), HOME: home, npm_config_offline: 'true' };
+    const ownEnv = { ...env(), HOME: home, npm_config_offline: 'true' };
     const installed = await run(installation.relay, ['install', 'claude'], {
       cwd: installation.folder,
-      env: own,
+      env: ownEnv,
     });
     assert.equal(installed.code, 0, installed.stderr);
     const read = (path: string) => JSON.parse(readFileSync(join(installation.folder, path), 'utf8'));
     const { command, args } = read('.mcp.json').mcpServers.relay;
     assert.deepEqual([command, args], ['npx', ['--no-install', 'contextrelay', 'mcp']]);
     const ping = '{"jsonrpc":"2.0","id":1,"method":"ping"}\n';
-    const answered = await run(command, args, { cwd: below, env: own, input: ping });
+    const answered = await run(command, args, { cwd: below, env: ownEnv, input: ping });
     assert.deepEqual(JSON.parse(answered.stdout), { jsonrpc: '2.0', id: 1, result: {} }, answered.stderr);
     const [hook] = read('.claude/settings.json').hooks.SessionStart[0].hooks;
-    const fired = await run('sh', ['-c', hook.command], { cwd: below, env: own, input: '{}' });
+    const fired = await run('sh', ['-c', hook.command], { cwd: below, env: ownEnv, input: '{}' });
     assert.equal(fired.code, 0, fired.stderr);
     const flags = await run('sh', ['-c', `${hook.command.split(' hook ')[0]} push --help`], {
       cwd: below,
-      env: own,
+      env: ownEnv,
     });
     assert.match(flags.stdout, /relay push/, flags.stderr);
   });

@@ -97,9 +97,9 @@ describe('the types of the package, installed without other packages', () => {
         cwd: installation.folder,
       });
       assert.equal(code, 0, stdout);
-      const read = stdout.split('\n').map((file) => basename(file));
+      const compiledFiles = stdout.split('\n').map((file) => basename(file));
       for (const file of PROGRAM)
-        assert.ok(read.includes(basename(file, '.txt')), `${file} was not compiled`);
+        assert.ok(compiledFiles.includes(basename(file, '.txt')), `${file} was not compiled`);
     });
   }
 });

@@ -53,9 +53,9 @@ export function prepare(pinned: Pinned, fill: (text: string) => string, bodies: 
   for (const [name, value] of Object.entries(pinned.headers ?? {})) headers[name] = fill(value);
   if (pinned.declare !== undefined) headers['Content-Length'] = String(pinned.declare);
   const text = pinned.json === undefined ? pinned.body : JSON.stringify(pinned.json);
-  const own =
+  const ownBody =
     text === undefined ? null : typeof text === 'string' ? Buffer.from(fill(text)) : Buffer.from(text);
-  const body = pinned.bodyOf === undefined ? own : bodies.get(pinned.bodyOf)!;
+  const body = pinned.bodyOf === undefined ? ownBody : bodies.get(pinned.bodyOf)!;
   return { ...pinned, send: fill(pinned.send), headers, body };
 }
 

@@ -41,8 +41,8 @@ test('commands come from package.json, with the package manager of the lockfile,
     'Other (pnpm run NAME): test:types, bench (package.json)',
   ]);
   const many = Object.fromEntries(Array.from({ length: 30 }, (_, n) => [`deploy-${n}`, 'x']));
-  const own = { start: 'tsx --watch a.ts', dev: 'vitest run', ...few, ...many };
-  folder.write('package.json', JSON.stringify({ scripts: own }));
+  const ownScripts = { start: 'tsx --watch a.ts', dev: 'vitest run', ...few, ...many };
+  folder.write('package.json', JSON.stringify({ scripts: ownScripts }));
   const lines = await commandsIn(folder);
   assert.ok(lines.includes('Run: pnpm run dev = vitest run (package.json)'), lines.join('\n'));
   assert.ok(lines.includes('Run: pnpm start = tsx --watch a.ts (watch mode, package.json)'));

@@ -14,11 +14,11 @@ test('the version is the same in every file', () => {
 
 test('the release notes list what was not run, and the changelog of the version', () => {
   const other = PLATFORMS.find((platform) => !isOwn(platform))!;
-  const own = { ...other, name: 'own', node: `${process.platform}-${process.arch}` as const };
+  const ownPlatform = { ...other, name: 'own', node: `${process.platform}-${process.arch}` as const };
   const text = notes(
     '0.1.0',
     [
-      { platform: own, size: 120e6, archive: 30e6 },
+      { platform: ownPlatform, size: 120e6, archive: 30e6 },
       { platform: other, size: 150e6, archive: 34e6 },
     ],
     ['No rpm is made: rpmbuild is not installed.'],

@@ -97,8 +97,8 @@ describe('a cluster with a bucket', { skip: missing?.missing }, () => {
 
       // The repeated command completes the backup. Pulling from the backup then needs neither the cluster nor the bucket.
       assert.match(await stdoutOf('backup', backup), /backed up the cluster/);
-      const own = await relay(['--home', backup, 'pull', `${url}/pull/${id}`], { home });
-      assert.deepEqual(own.bytes, bytes, own.stderr);
+      const pullResult = await relay(['--home', backup, 'pull', `${url}/pull/${id}`], { home });
+      assert.deepEqual(pullResult.bytes, bytes, pullResult.stderr);
       await stdoutOf(
         'restore',
         backup,

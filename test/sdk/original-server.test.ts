@@ -17,11 +17,11 @@ describe('a pointer of the original server, which sends no Relay-* headers', () 
   });
   after(() => original[Symbol.asyncDispose]());
   const elsewhere = () => new ContextRelay({ baseUrl: 'http://127.0.0.1:9', apiKey: 'cr_live_x' });
-  const own = () => new ContextRelay({ baseUrl: original.url, apiKey: 'cr_live_x' });
+  const ownClient = () => new ContextRelay({ baseUrl: original.url, apiKey: 'cr_live_x' });
 
   it('can be pulled as text, as bytes, as a stream, as a range and as a part', async () => {
     const url = original.url + original.put(TEXT, { topic: 'survey' });
-    for (const client of [elsewhere(), own()]) {
+    for (const client of [elsewhere(), ownClient()]) {
       assert.equal(await client.pull(url), TEXT);
       assert.deepEqual(Buffer.from(await client.pullBytes(url)).toString(), TEXT);
       assert.equal(await new Response(await client.pullStream(url)).text(), TEXT);

@@ -42,17 +42,17 @@ test('in open mode a request or socket of a foreign page is refused', async (t) 
   const pages = await buildPages();
   t.after(pages.remove);
   await using relay = await startRelay({ server: { dashboard: filesIn(pages.folder) } });
-  const own = new URL(relay.url).host;
+  const ownHost = new URL(relay.url).host;
   for (const [headers, status] of [
-    [{ Host: own, Origin: 'https://evil.example' }, 403],
-    [{ Host: own, Origin: 'null' }, 403],
-    [{ Host: own, Origin: 'http://localhost:3000' }, 403],
-    [{ Host: own, Origin: `http://${own}.evil.example` }, 403],
-    [{ Host: own, Origin: `http://${own}` }, 200],
-    [{ Host: own, 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Mode': 'no-cors' }, 403],
-    [{ Host: own, 'Sec-Fetch-Site': 'same-site', 'Sec-Fetch-Mode': 'no-cors' }, 403],
-    [{ Host: own, 'Sec-Fetch-Site': 'same-origin', 'Sec-Fetch-Mode': 'cors' }, 200],
-    [{ Host: own, 'Sec-Fetch-Site': 'none', 'Sec-Fetch-Mode': 'navigate' }, 200],
+    [{ Host: ownHost, Origin: 'https://evil.example' }, 403],
+    [{ Host: ownHost, Origin: 'null' }, 403],
+    [{ Host: ownHost, Origin: 'http://localhost:3000' }, 403],
+    [{ Host: ownHost, Origin: `http://${ownHost}.evil.example` }, 403],
+    [{ Host: ownHost, Origin: `http://${ownHost}` }, 200],
+    [{ Host: ownHost, 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Mode': 'no-cors' }, 403],
+    [{ Host: ownHost, 'Sec-Fetch-Site': 'same-site', 'Sec-Fetch-Mode': 'no-cors' }, 403],
+    [{ Host: ownHost, 'Sec-Fetch-Site': 'same-origin', 'Sec-Fetch-Mode': 'cors' }, 200],
+    [{ Host: ownHost, 'Sec-Fetch-Site': 'none', 'Sec-Fetch-Mode': 'navigate' }, 200],
   ] as const) {
     const note = JSON.stringify(headers);
     assert.equal((await send(relay.url, 'POST', '/push', headers)).status, status, note);
@@ -61,7 +61,7 @@ test('in open mode a request or socket of a foreign page is refused', async (t) 
     assert.equal(upgraded, status === 200 ? 101 : 403, note);
   }
   const link = {
-    Host: own,
+    Host: ownHost,
     'Sec-Fetch-Site': 'cross-site',
     'Sec-Fetch-Mode': 'navigate',
     'Sec-Fetch-Dest': 'document',

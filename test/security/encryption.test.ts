@@ -87,10 +87,10 @@ async function encryptEverything(): Promise<{ pointers: string[]; tasks: string[
   const result = await new AgentBridge(client).sendAndWait(secretText, { encrypted: true });
   assert.match(result.text, new RegExp(CANARY));
   // The channel `notes` has no bridge, so commands deliver the results.
-  const own = ['--task-channel', 'notes', '--encrypt'];
+  const flags = ['--task-channel', 'notes', '--encrypt'];
   const [one, two] = [
-    await stdoutOf(['bridge', 'send', secretText, ...own]),
-    await stdoutOf(['bridge', 'send', secretText, ...own]),
+    await stdoutOf(['bridge', 'send', secretText, ...flags]),
+    await stdoutOf(['bridge', 'send', secretText, ...flags]),
   ];
   await stdoutOf(['task', 'done', one, secretText, '--encrypt']);
   await stdoutOf(['task', 'fail', two, secretText, '--encrypt']);

@@ -44,9 +44,9 @@ test("a tenant's pointer cannot be read by its link alone; a public one can, but
   const key = await relay.key();
   const push = async (fields = {}) =>
     (await relay.ask('POST', '/push', { key, body: { data: 'x', ...fields } })).json.id as string;
-  const [own, link] = [await push(), await push({ visibility: 'link' })];
-  assert.equal((await relay.ask('GET', `/pull/${own}`)).status, 404);
-  assert.equal((await relay.ask('HEAD', `/pull/${own}`)).status, 404);
+  const [ownId, link] = [await push(), await push({ visibility: 'link' })];
+  assert.equal((await relay.ask('GET', `/pull/${ownId}`)).status, 404);
+  assert.equal((await relay.ask('HEAD', `/pull/${ownId}`)).status, 404);
   for (const path of [
     `/pull/${link}`,
     `/peek/${link}`,

@@ -40,9 +40,9 @@ test('a share link of an expensive thread cannot block the server', async () => 
     core: { defaultPlan: 'team' },
     texts,
   });
-  const own = relay.core.relay(callerNamed('owner', 'acme'), relay.url);
-  const id = await costlyThread(own.threads);
-  const { token } = await own.shares.create({ thread_id: id });
+  const ownerRelay = relay.core.relay(callerNamed('owner', 'acme'), relay.url);
+  const id = await costlyThread(ownerRelay.threads);
+  const { token } = await ownerRelay.shares.create({ thread_id: id });
   const { key } = await relay.key({ tenant: 'other' });
   const shared = { headers: { Authorization: `Bearer ${token}` } };
   const requests = ['state/blame', 'state/diff?from=v1', 'state?at=v12', 'state/blame?at=v21'].map((what) =>

@@ -33,10 +33,10 @@ before(() => {
 });
 after(() => rmSync(home, { recursive: true, force: true }));
 
-let opened = 0;
+let folderCount = 0;
 /** Starts a relay as in production: payloads on disk, and worker threads for text work. */
 async function startWith(texts: TextWorkers, server: RelayOptions['server'] = {}): Promise<RelayUnderTest> {
-  const folder = join(home, String(opened++));
+  const folder = join(home, String(folderCount++));
   return startRelay({ open: () => openSqlite({ home: folder, role: 'server' }), texts, server });
 }
 
@@ -104,8 +104,8 @@ test('a tenant with a full queue does not block another tenant', async () => {
   await using texts = new TextWorkers({ waiting: 2 });
   await using relay = await startGuarded({ core: { defaultPlan: 'team' }, texts });
   const push = async (tenant: string, body: string) => {
-    const own = relay.core.relay(callerNamed('owner', tenant), relay.url);
-    return (await own.pointers.push({ body: Buffer.from(body) })).id;
+    const ownerRelay = relay.core.relay(callerNamed('owner', tenant), relay.url);
+    return (await ownerRelay.pointers.push({ body: Buffer.from(body) })).id;
   };
   const [greedy, modest] = [await relay.key({ tenant: 'greedy' }), await relay.key({ tenant: 'modest' })];
   const [large, small] = [await push('greedy', NASTY.newlines), await push('modest', 'x\n'.repeat(100_000))];
@@ -159,11 +159,11 @@ test('work for a push, for an artifact or over MCP counts against the rate limit
     texts,
     server: { rateLimits: { perKey: 0.001, perAddress: 0.001, burst: 5_500 } },
   });
-  const own = relay.core.relay(callerNamed('owner', 'acme'), relay.url);
+  const ownerRelay = relay.core.relay(callerNamed('owner', 'acme'), relay.url);
   const body = 'x\n'.repeat(1.5 * MB);
-  const { id } = await own.pointers.push({ body: Buffer.from(body) });
-  const { thread_id } = await own.threads.create();
-  const { ref } = await own.threads.putArtifact(thread_id, { body: Buffer.from(body), name: 'a.txt' });
+  const { id } = await ownerRelay.pointers.push({ body: Buffer.from(body) });
+  const { thread_id } = await ownerRelay.threads.create();
+  const { ref } = await ownerRelay.threads.putArtifact(thread_id, { body: Buffer.from(body), name: 'a.txt' });
   const tool = (name: string, args: object) => ({
     body: { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } },
     headers: { Accept: 'application/json, text/event-stream' },
@@ -204,11 +204,11 @@ test('JSON that is nested too deeply or holds too many values is refused before 
 
 test('over HTTP a tool limits the size of its answer, and says what to do', async () => {
   await using relay = await startRelay();
-  const own = relay.core.relay(LOCAL_CALLER, relay.url);
+  const ownerRelay = relay.core.relay(LOCAL_CALLER, relay.url);
   const body = Buffer.from('x\n'.repeat(2.5 * MB));
-  const { id: url } = await own.pointers.push({ body });
-  const { thread_id } = await own.threads.create();
-  const { ref } = await own.threads.putArtifact(thread_id, { body, name: 'a.bin', type: 'binary' });
+  const { id: url } = await ownerRelay.pointers.push({ body });
+  const { thread_id } = await ownerRelay.threads.create();
+  const { ref } = await ownerRelay.threads.putArtifact(thread_id, { body, name: 'a.bin', type: 'binary' });
   for (const [name, args] of [
     ['pull_context', { url, part: 'all' }],
     ['artifact_get', { thread_id, ref, part: 'all' }],

@@ -52,8 +52,8 @@ test("doctor runs no hook and no server of a project, and lists those that are n
   json('.gemini/settings.json', { hooks: hooksLike('gemini', GEMINI, folder), mcpServers: { relay: entry } });
   json('.cursor/mcp.json', { mcpServers: { relay: { command: './evil/server/relay', args: ['mcp'] } } });
   // The command and its arguments are relay's, but its environment is hostile.
-  const own = { command: 'relay', args: ['mcp'], env: entry.env };
-  json('.vscode/mcp.json', { servers: { relay: { type: 'stdio', ...own } } });
+  const relayEntry = { command: 'relay', args: ['mcp'], env: entry.env };
+  json('.vscode/mcp.json', { servers: { relay: { type: 'stdio', ...relayEntry } } });
   json('opencode.json', {
     mcp: { relay: { type: 'local', command: [server, 'mcp'], environment: entry.env } },
   });

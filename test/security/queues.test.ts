@@ -74,9 +74,9 @@ test('a socket client that never reads the replies is disconnected', async () =>
   ] as const) {
     await using relay = await startRelay();
     const socket = await upgraded(relay, path);
-    const [own] = serverSockets(relay);
+    const [ownSocket] = serverSockets(relay);
     void flood(socket, frame(opcode, text), 400_000);
-    await until(() => own!.isPaused() || own!.destroyed);
+    await until(() => ownSocket!.isPaused() || ownSocket!.destroyed);
     assert.ok(waiting(relay) < SLOW_READER_BYTES, `${waiting(relay)} bytes wait`);
     socket.destroy();
   }

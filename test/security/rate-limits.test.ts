@@ -47,9 +47,9 @@ test('all keys of one tenant share its rate limit, and do not affect another ten
 test('WebSocket upgrades count like any other request of their key', async () => {
   await using relay = await start();
   const { key } = await relay.key();
-  const opened = await times(12, () => upgrade(relay, '', key));
-  assert.deepEqual(tally(opened.map(([status]) => status)), { 101: 10, 429: 2 });
-  assert.match(opened.find(([status]) => status === 429)![1]!, /^[1-9]\d*$/);
+  const upgrades = await times(12, () => upgrade(relay, '', key));
+  assert.deepEqual(tally(upgrades.map(([status]) => status)), { 101: 10, 429: 2 });
+  assert.match(upgrades.find(([status]) => status === 429)![1]!, /^[1-9]\d*$/);
   assert.equal((await relay.ask('POST', '/ws-ticket', { key })).status, 429);
 });
 
@@ -57,8 +57,8 @@ test('a socket with a ticket counts for the key that requested the ticket', asyn
   await using relay = await start();
   const { key } = await relay.key();
   const tickets = await times(6, async () => (await relay.ask('POST', '/ws-ticket', { key })).json.ticket);
-  const opened = await Promise.all(tickets.map((ticket) => upgrade(relay, `?ticket=${ticket}`)));
-  assert.deepEqual(tally(opened.map(([status]) => status)), { 101: 4, 429: 2 });
+  const upgrades = await Promise.all(tickets.map((ticket) => upgrade(relay, `?ticket=${ticket}`)));
+  assert.deepEqual(tally(upgrades.map(([status]) => status)), { 101: 4, 429: 2 });
 });
 
 test('failed keys and tickets on a socket count by address', async () => {

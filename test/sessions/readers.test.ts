@@ -46,13 +46,15 @@ for (const client of ['claude', 'codex', 'gemini', 'opencode'] as const) {
     const steps = script.exchanges.flatMap((exchange) => exchange.steps);
     const run = steps.flatMap((step) => ('run' in step ? step.run : []));
     const commands = turns.flatMap(({ tool }) => (tool?.command === undefined ? [] : [tool]));
-    const own = commands.filter(({ command }) => !command!.startsWith('cat ') || run.includes(command!));
+    const ownCommands = commands.filter(
+      ({ command }) => !command!.startsWith('cat ') || run.includes(command!),
+    );
     assert.deepEqual(
-      own.map(({ command }) => command),
+      ownCommands.map(({ command }) => command),
       run,
     );
-    assert.ok(own.some(({ exit, failed }) => failed && exit !== 0 && exit !== null));
-    assert.ok(own.some(({ exit, failed }) => !failed && exit === 0));
+    assert.ok(ownCommands.some(({ exit, failed }) => failed && exit !== 0 && exit !== null));
+    assert.ok(ownCommands.some(({ exit, failed }) => !failed && exit === 0));
     const changed = turns.flatMap(({ tool }) => tool?.files.filter(({ how }) => how !== 'read') ?? []);
     const edits = steps.flatMap((step) => ('write' in step ? step.write : 'edit' in step ? step.edit : []));
     assert.deepEqual(

@@ -128,9 +128,11 @@ export async function playSession(
     if (summary !== undefined) return { text: summary };
     const exchange = exchanges[at]!;
     before ??= answers.length;
-    const own = answers.slice(before);
+    const newAnswers = answers.slice(before);
     const step =
-      'act' in exchange ? exchange.act(own) : (exchange.steps[own.length] ?? { answer: exchange.answer });
+      'act' in exchange
+        ? exchange.act(newAnswers)
+        : (exchange.steps[newAnswers.length] ?? { answer: exchange.answer });
     if ('answer' in step) return { text: step.answer };
     return { ...TOOLS[client](step, folder.path), say: step.say };
   };
@@ -239,8 +241,8 @@ async function overAcp(
   env: { [name: string]: string },
   play: Play,
 ): Promise<void> {
-  const own = { PATH: process.env.PATH, HOME: folder.home, TERM: 'xterm-256color', ...env };
-  const child = spawn(program, args, { cwd: folder.path, env: own, stdio: ['pipe', 'pipe', 'pipe'] });
+  const childEnv = { PATH: process.env.PATH, HOME: folder.home, TERM: 'xterm-256color', ...env };
+  const child = spawn(program, args, { cwd: folder.path, env: childEnv, stdio: ['pipe', 'pipe', 'pipe'] });
   const waiting = new Map<number, (message: { result?: { sessionId?: string }; error?: unknown }) => void>();
   let errors = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => {

@@ -27,15 +27,15 @@ test('eight processes that create a store and write to it at once lose nothing a
   const { entries } = await logs.read('all.log', { limit: 1000 });
   assert.equal(entries.length, all);
   for (const [me, { sequences }] of results.entries()) {
-    const own = entries.filter((entry) => (entry.data as { me: number }).me === me);
+    const ownEntries = entries.filter((entry) => (entry.data as { me: number }).me === me);
     assert.deepEqual(
-      own.map((entry) => entry.seq),
+      ownEntries.map((entry) => entry.seq),
       sequences,
       'each has the sequence number that its writer got',
     );
     assert.deepEqual(
-      own.map((entry) => (entry.data as { i: number }).i),
-      own.map((_, i) => i),
+      ownEntries.map((entry) => (entry.data as { i: number }).i),
+      ownEntries.map((_, i) => i),
     );
   }
   assert.equal((await logs.info('all.ids')).count, all, 'a retry doubled nothing');

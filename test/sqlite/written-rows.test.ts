@@ -16,10 +16,10 @@ function assertFew(rows: { push: number; pull: number }): void {
 
 for (const auth of MODES)
   test(`a push and a pull write few rows in SQLite (${auth})`, async (t) => {
-    const opened: DatabaseSync[] = [];
+    const databases: DatabaseSync[] = [];
     const prepare = DatabaseSync.prototype.prepare;
     const noting = mock.method(DatabaseSync.prototype, 'prepare', function (this: DatabaseSync, sql: string) {
-      if (!opened.includes(this)) opened.push(this);
+      if (!databases.includes(this)) databases.push(this);
       return prepare.call(this, sql);
     });
     const engine = await openSqlite({ home: temporaryHome(t) });
@@ -27,7 +27,7 @@ for (const auth of MODES)
     const changes = (db: DatabaseSync) =>
       Number((prepare.call(db, 'SELECT total_changes() AS n').get() as { n: number }).n);
     const rows = await rowsWritten(engine, auth, () =>
-      opened.filter((db) => db.isOpen).reduce((sum, db) => sum + changes(db), 0),
+      databases.filter((db) => db.isOpen).reduce((sum, db) => sum + changes(db), 0),
     );
     noting.mock.restore();
     t.diagnostic(JSON.stringify(rows));

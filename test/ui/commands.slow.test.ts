@@ -179,8 +179,8 @@ class Terminal {
   constructor(folder: ScratchFolder, env: { [name: string]: string }) {
     this.folder = folder;
     const path = `${join(folder.home, 'bin')}:${process.env.PATH}`;
-    const own = { ...env, HOME: folder.home, PATH: path, RELAY_PORT: '0' };
-    this.#env = cleanEnv({ home: join(folder.home, '.relay'), env: own });
+    const ownEnv = { ...env, HOME: folder.home, PATH: path, RELAY_PORT: '0' };
+    this.#env = cleanEnv({ home: join(folder.home, '.relay'), env: ownEnv });
   }
 
   async run(line: string): Promise<Ended> {

@@ -76,23 +76,23 @@ test('a task can be sent, followed and canceled', { skip }, async () => {
 });
 
 test('a task that no agent claims is flagged', { skip }, async () => {
-  await using own = await openDashboard();
-  await asAgent(own.relay, 'planner').pointers.push({
+  await using ownDashboard = await openDashboard();
+  await asAgent(ownDashboard.relay, 'planner').pointers.push({
     body: encodeUtf8('x'),
     channel: 'agent-tasks',
     metadata: { summary: 'Nobody wants this' },
   });
-  own.relay.advance(3_600_000);
-  const page = await own.open('/ui/tasks');
+  ownDashboard.relay.advance(3_600_000);
+  const page = await ownDashboard.open('/ui/tasks');
   await page.getByText(/One task is stuck: Nobody wants this/).waitFor();
-  assert.deepEqual(own.problems, []);
+  assert.deepEqual(ownDashboard.problems, []);
 });
 
 test('a question of an agent is shown on its task, in the list of tasks and next to the agent', {
   skip,
 }, async () => {
-  await using own = await openDashboard();
-  const relay = new ContextRelay({ baseUrl: own.relay.url });
+  await using ownDashboard = await openDashboard();
+  const relay = new ContextRelay({ baseUrl: ownDashboard.relay.url });
   const runner = agent(async ({ stuck, signal }) => {
     stuck?.({
       why: 'The agent in tmux work waits for an answer',
@@ -106,16 +106,16 @@ test('a question of an agent is shown on its task, in the list of tasks and next
   const { id } = await bridge.send('Clean up', { summary: 'Clean up' });
   await until(async () => (await relay.tasks.get(id)).stuck !== null);
   const question = /waits for an answer: rm -r build · Do you want to proceed\?/;
-  const page = await own.open('/ui/tasks');
+  const page = await ownDashboard.open('/ui/tasks');
   await page
     .getByText(/One task is stuck: Clean up/)
     .getByText(question)
     .waitFor();
-  await page.goto(`${own.url}/ui/agents`);
+  await page.goto(`${ownDashboard.url}/ui/agents`);
   const agents = page.getByRole('list', { name: 'Agents' });
   await agents.getByText(question).waitFor();
   await agents.getByText('stuck', { exact: true }).waitFor();
-  await page.goto(`${own.url}/ui/tasks/${id}`);
+  await page.goto(`${ownDashboard.url}/ui/tasks/${id}`);
   await page.getByRole('status').getByText(question).waitFor();
-  assert.deepEqual(own.problems, []);
+  assert.deepEqual(ownDashboard.problems, []);
 });

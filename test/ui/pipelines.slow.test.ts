@@ -100,9 +100,9 @@ test('a project shows its todos, decisions and brief, and follows changes of its
 });
 
 test('a relay without projects says how to add one', { skip }, async () => {
-  await using own = await openDashboard();
-  const page = await own.open('/ui/projects');
+  await using ownDashboard = await openDashboard();
+  const page = await ownDashboard.open('/ui/projects');
   await page.getByText('No projects yet.').waitFor();
   await page.getByText('relay up --project .').waitFor();
-  assert.deepEqual(own.problems, []);
+  assert.deepEqual(ownDashboard.problems, []);
 });

@@ -100,9 +100,9 @@ class Program {
     const [, last] = [...this.#open].at(-1) ?? [];
     const open = key === undefined ? last : this.#open.get(key);
     if (!open) return;
-    const own = isAnswer ? { ...message, id: open.id } : message;
-    if (subscription !== undefined) own.params!._meta![SUBSCRIPTION] = open.id;
-    open.response.write(`data: ${JSON.stringify(own)}\n\n`);
+    const outgoing = isAnswer ? { ...message, id: open.id } : message;
+    if (subscription !== undefined) outgoing.params!._meta![SUBSCRIPTION] = open.id;
+    open.response.write(`data: ${JSON.stringify(outgoing)}\n\n`);
     if (!isAnswer) return;
     this.#open.delete(key!);
     open.response.end();

@@ -103,8 +103,8 @@ export async function checkRandomSchemas(rounds: number): Promise<void> {
     const input = randomObject(3, () => pick(['relay:7', 'relay:8', 'see relay:7', 'text']));
     const [isOutput, isInput] = [checkerOf(output.schema), checkerOf(input.schema)];
     assert.ok(isOutput(output.value) && isInput(input.value));
-    const own = host();
-    const proxy = new Interceptor('test', own);
+    const ownHost = host();
+    const proxy = new Interceptor('test', ownHost);
     const tool = { name: 'tool', inputSchema: input.schema, outputSchema: output.schema };
     await proxy.fromClient(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' }));
     await proxy.fromServer(JSON.stringify({ jsonrpc: '2.0', id: 1, result: { tools: [tool] } }));
@@ -136,8 +136,8 @@ export async function checkRandomSchemas(rounds: number): Promise<void> {
     assert.deepEqual(_meta, { kept: 1 });
     assert.match(blocks[0].text, /\[relay:1 · /);
     assert.ok(forwarded.length < answer.length + 1_500);
-    for (const text of texts) assert.ok(own.stored[0]!.includes(text));
-    const storedText = JSON.stringify(structuredContent) + own.stored[0];
+    for (const text of texts) assert.ok(ownHost.stored[0]!.includes(text));
+    const storedText = JSON.stringify(structuredContent) + ownHost.stored[0];
     for (const text of JSON.stringify(output.value).match(/\w{4,}/g) ?? [])
       assert.ok(storedText.includes(text));
   }

@@ -44,10 +44,10 @@ const DAY_MINUTES = 15 * 60;
 /** Opens a relay whose content begins 15 hours ago and ends at the browser's time. */
 export async function openDemo(): Promise<Demo> {
   const began = systemEnv.now() - DAY_MINUTES * 60_000;
-  const opened = systemEnv.now();
+  const startedAt = systemEnv.now();
   const project = await createDemoProject();
   const dashboard = await openDashboard({
-    env: { ...systemEnv, now: () => began + (systemEnv.now() - opened) },
+    env: { ...systemEnv, now: () => began + (systemEnv.now() - startedAt) },
     core: {
       prices: PRICES,
       projects: project.source,
