@@ -252,6 +252,9 @@ def test_publish_reaches_subscribers_without_a_payload(relay: ContextRelay) -> N
 def test_looks_use_up_no_pull_and_the_agent_is_the_sender(relay: ContextRelay) -> None:
     ada = ContextRelay(relay.base_url, agent="Ada ✓")
     url = ada.push("# Title\n\nfor one reader\n", encrypted=True, max_pulls=1)
+    with pytest.raises(BadInputError):
+        ada.pull(url, outline=True)
+    assert ContextRelay(relay.base_url, agent="Ben").pull(url, grep="nothing like it") == ""
     assert ada.pull(url, grep="nothing like it") == ""
     with pytest.raises(BadInputError):
         ada.pull(url, lines="900-")

@@ -77,18 +77,24 @@ def part_of(
     return PartRequest(lines, grep, context, ignore_case, json, outline, question)
 
 
+def check_can_take(part: PartRequest) -> None:
+    """Raises BadInputError for an outline or a question, which only the relay can answer."""
+    if part.outline or part.question is not None:
+        raise _bad_part(
+            "Python cannot make the outline or excerpt of an encrypted payload",
+            "Run: relay pull <url> --outline",
+        )
+
+
 def take_part(text: str, part: PartRequest) -> Part:
     """Cuts the requested part out of a text. Raises BadInputError for an outline or a question."""
+    check_can_take(part)
     if part.lines is not None:
         return _bounded(*_take_lines(_lines_of(text), part.lines))
     if part.grep is not None:
         return _bounded(*_take_grep(_lines_of(text), part))
-    if part.json is not None:
-        return _bounded(_take_json(text, part.json), f"json {part.json or 'document'}")
-    raise _bad_part(
-        "Python cannot make the outline or excerpt of an encrypted payload",
-        "Run: relay pull <url> --outline",
-    )
+    pointer = part.json or ""
+    return _bounded(_take_json(text, pointer), f"json {pointer or 'document'}")
 
 
 def _lines_of(text: str) -> List[str]:

@@ -23,7 +23,7 @@ from .encryption import (
     seal_key,
 )
 from .errors import BadInputError, DecryptError, RelayHTTPError
-from .parts import Part, PartRequest, part_of, take_part
+from .parts import Part, PartRequest, check_can_take, part_of, take_part
 from .pointer_url import PointerRef, parse_pointer, pointer_url
 from .types import Cost, ReceiptLadder, TokenCount
 from .wire import (
@@ -267,6 +267,7 @@ class PointerFlows:
         base = self._connection.base_for(ref.base)
         if ref.key is not None:
             # The relay cannot read an encrypted payload, so pull all of it and cut the part here.
+            check_can_take(part)
             info = yield from self._check_key(ref, url)
             if info is None or info.pulls_left is None:
                 return take_part((yield from self.pull(url)), part)
