@@ -76,7 +76,7 @@ async function play(prompt: string, script: Script, options: Options = {}): Prom
     if (message.type === 'result' && 'result' in message) words = message.result;
     session = message.session_id ?? session;
   }
-  return { words, shown, session, sent: model.asked.map(({ body }) => body).join('\n') };
+  return { words, shown, session, sent: model.requests.map(({ body }) => body).join('\n') };
 }
 
 test('an agent pushes a text, and another agent that gets the URL pulls it', { skip }, async () => {
