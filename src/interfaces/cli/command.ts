@@ -208,7 +208,7 @@ export const GLOBAL_FLAGS = {
   home: { value: 'DIR', help: 'folder of the local store (RELAY_HOME; ~/.relay)' },
   url: { value: 'URL', help: 'use this relay server instead of the local store (CONTEXTRELAY_URL)' },
   json: { help: 'print JSON' },
-  output: { value: 'json|text', help: 'output format, for commands in which --json takes a value' },
+  output: { value: 'json|text', help: 'output format, if --json takes a value (state patch, cap invoke)' },
   'no-color': { help: 'print without colors (NO_COLOR)' },
   help: { short: 'h', help: 'show this help' },
 } as const satisfies Flags;

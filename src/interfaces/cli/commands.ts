@@ -66,7 +66,7 @@ export const SECTIONS: Sections = {
       rm: 'Delete threads with their state, artifacts and events',
     }),
     ...verbs(() => import('./commands/thread.ts'), {
-      runs: 'List recent threads, newest first (not pipeline runs)',
+      runs: 'List recent threads, newest first (same as relay thread list)',
       show: 'Show a summary of a thread',
       tail: 'Show the latest events of a thread, or follow new ones',
     }),
@@ -261,7 +261,7 @@ export const SECTIONS: Sections = {
       restore: 'Restore a backup',
     }),
     engine: noun('Move a store between a folder and a NATS cluster', () => import('./commands/store.ts'), {
-      copy: 'Move a store to another place while it is in use',
+      copy: 'Copy a store while it is in use, then make the source read-only',
       reopen: 'Make the source of relay engine copy writable again',
     }),
   },

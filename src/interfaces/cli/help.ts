@@ -65,8 +65,7 @@ export function commandHelp(
     ', ',
   );
   lines.push('');
-  if (command.localOnly)
-    lines.push(style.dim('Works only where the store is, not through a relay server (--url).'));
+  if (command.localOnly) lines.push(style.dim('Works only on the local store, not with --url.'));
   lines.push(style.dim(`These options also work: ${globals}; see relay --help.`));
   return lines.join('\n');
 }

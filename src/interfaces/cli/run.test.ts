@@ -149,7 +149,7 @@ test('a command of the local store rejects --url instead of ignoring it', async 
       err,
       /^error relay [a-z ]+ works only on the local store, not with --url\.\n {2}→ Omit --url/,
     );
-    assert.match((await call(...command.split(' '), '--help')).out, /Works only where the store is/, command);
+    assert.match((await call(...command.split(' '), '--help')).out, /Works only on the local store/, command);
   }
   assert.match((await call('push', '--help')).out, /--json, --home DIR, --url URL;/);
 });

@@ -53,7 +53,7 @@ export async function openThread(call: Invocation<typeof THREAD_FLAG>, o: Thread
   if (last === undefined)
     throw badUsage(
       'No thread is named and there is no default thread yet.',
-      'Create one with: relay thread new --name NAME. Or pass --thread ID. To list the threads: relay runs',
+      'Create one with: relay thread new --name NAME. Or pass --thread ID. To list the threads: relay thread list',
     );
   if (!o.quiet && io.stderr.isTTY && !io.json) io.note(`thread ${last}`);
   return { relay, threads, id: last };
@@ -81,7 +81,7 @@ export async function findThread(threads: ThreadsApi, word: string): Promise<str
   const found = byId.length > 0 ? byId : await byName(threads, text);
   if (found.length === 1) return found[0]!.thread_id;
   if (found.length === 0)
-    throw refusal('not_found', `thread ${text.slice(0, 64)}`, 'List the threads with: relay runs');
+    throw refusal('not_found', `thread ${text.slice(0, 64)}`, 'List the threads with: relay thread list');
   const lines = found.map(({ thread_id, name }) => `${thread_id} ${printable(name)}`.trim());
   throw ambiguous(text, 'threads', lines);
 }

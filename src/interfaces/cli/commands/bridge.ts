@@ -38,7 +38,7 @@ result; a nonzero exit code is a failure. In CMD, {file} stands for a file with 
     concurrency: { value: 'N', help: 'run at most N tasks at once (1)' },
     from: { value: 'NAMES', multiple: true, help: 'accept tasks only from these senders: a,b' },
     timeout: { value: 'TIME', help: 'maximum time per task: 90s, 15m, 2h (10m)' },
-    encrypt: { short: 'e', help: 'encrypt results; needs a key for the done channel' },
+    encrypt: { short: 'e', help: 'encrypt results; needs a key for the channel of --done-channel' },
     pointer: { help: 'always send the agent a pointer, not the text' },
     plain: {
       help: 'send the task text without instructions; everything printed is the result (not with --tmux)',

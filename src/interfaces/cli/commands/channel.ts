@@ -47,7 +47,8 @@ function describeGroup({ name, backlog, members, leases }: GroupDetail, style: S
 
 const rm = defineCommand({
   usage: '<channel>…',
-  details: 'Pushed payloads stay. Stop all members of its groups first; otherwise the command fails.',
+  details:
+    'Pushed payloads are kept. Stop all members of all groups of the channel first; otherwise the command fails.',
   takes: { min: 1, max: 100 },
   flags: FORCE_FLAG,
   examples: 'relay channel rm builds  # delete a channel',

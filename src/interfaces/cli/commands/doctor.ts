@@ -15,7 +15,7 @@ const doctor = defineCommand({
   flags: {
     deep: { help: 'also read all stored data and list missing or damaged payloads; local store only' },
     repair: {
-      help: 'first rebuild the thread files and the search index from the event logs; local store only',
+      help: 'first rebuild the search index and the files of every thread from the store; local store only',
     },
     timeout: { value: 'TIME', help: 'maximum time to wait for a test (20s)' },
   },
@@ -23,7 +23,7 @@ const doctor = defineCommand({
     relay doctor  # check Node, the store, the disk and the server
     relay doctor --url https://relay.example  # check another server
     relay doctor --deep  # also read every payload and artifact
-    relay doctor --repair  # rebuild state.json and events.log of every thread, then check`,
+    relay doctor --repair  # rebuild state.json, events.log and the search index, then check`,
   async run({ io, host, flags }) {
     if (flags.repair) {
       needLocal(host, '--repair');

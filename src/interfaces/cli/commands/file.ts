@@ -65,7 +65,7 @@ the name of the source file is added. In a pipe it prints the space and path.`,
     ttl: { value: 'TIME', help: 'delete the file after this time, such as 2h or 7d (never)' },
     keep: {
       value: 'N',
-      help: `number of earlier versions to keep, 0 to ${FILE_VERSIONS_MAX} (${FILE_VERSIONS} for a new file; an existing file keeps its number)`,
+      help: `number of earlier versions to keep, 0 to ${FILE_VERSIONS_MAX} (default: ${FILE_VERSIONS} for a new file, unchanged for an existing file)`,
     },
     'if-match': { value: 'v3', help: 'fail if the file is at another version' },
     new: { help: 'fail if the file exists' },

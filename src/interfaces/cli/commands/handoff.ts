@@ -15,7 +15,7 @@ import { findThread } from '../thread-choice.ts';
 const handoff = defineCommand({
   usage: '--to AGENT',
   details: `The brief contains the task, what is done and what is next, constraints, relevant decisions, changed files with their lines or
-hunks, open todos, commands and layout. Changed files that concern the task come first. Each part names its source. Secrets are masked and
+hunks, open todos, commands and the folder structure. Changed files that concern the task come first. Each part names its source. Secrets are masked and
 reported. No model is called. With --push it stores the brief and prints a pointer and the command that starts the agent. For
 an agent that relay does not know, it prints a prompt instead of the command. To give a sub-agent a task and get its result back, use relay project handoff.
 

@@ -86,12 +86,14 @@ const CLIENTS = Object.keys(HOOK_EVENTS);
 const hook = defineCommand({
   usage: `<${CLIENTS.join('|')}> <${EVENTS.join('|')}>`,
   details: `Reads the JSON of the client from standard input and answers in the format of the client. An error never blocks the
-client: it is printed on standard error and the exit code is 0. RELAY_AGENT names the agent and its inbox. Without it, the agent is
-named after its client and folder, and its inbox after its client. RELAY_INBOUND sets whose messages a session sees: all, none, or those
+client: it is printed on standard error and the exit code is 0. A hook shows messages to the session (relay send) and messages of
+channels that its inbox follows (relay follow). RELAY_AGENT is the name of both. Without it, the session is called CLIENT-FOLDER,
+such as claude-hono, or as relay install --agent says, and the inbox CLIENT, such as claude. RELAY_INBOUND sets whose messages a session sees: all, none, or those
 of known senders (known, the default; see relay help guide agents). With
-RELAY_CONTINUE=1 a session that is about to stop continues if messages wait for it. The event stop reminds the agent to run relay project sync if
-work was done since the last sync, at most every 30 minutes; RELAY_REMINDER sets the minutes, or off. The event wait exits with code ${EXIT_REWAKE} if messages have
-arrived; the hook of Claude Code turns this code into 2, which wakes the session.`,
+RELAY_CONTINUE=1 a session that is about to stop continues if messages wait for it. For the event stop, the hook shows the user, not the model, a
+reminder to run relay project sync if the last sync is older than 30 minutes and work was done since. RELAY_REMINDER sets the minutes;
+off turns the reminder off. For the event wait, the command exits with code ${EXIT_REWAKE} if messages have arrived. The line of the hook in Claude
+Code turns this code into 2, and Claude Code then wakes the session.`,
   takes: { max: 9 },
   failsOpen: true,
   examples: `echo '{"cwd":"."}' | relay hook claude session-start  # print the brief that Claude Code gets`,

@@ -131,7 +131,7 @@ work only in relay watch.`,
     as: { value: 'NAME', help: 'name of the agent (RELAY_AGENT)' },
     since: {
       value: 'WHEN',
-      help: 'also messages after this sequence number or time, such as 10m for ten minutes ago, or all stored messages (default: only new messages)',
+      help: 'start earlier: after this sequence number, after this time (10m is ten minutes ago), or with every stored message (the word all). Default: only new messages',
     },
   },
   examples: `

@@ -30,7 +30,7 @@ const FLAGS = {
 
 const install = defineCommand({
   usage: '<claude|codex|gemini|opencode|openclaw|cursor|vscode|git>…',
-  details: `Changes only its own entries in the settings of the agent; other entries, comments and order are kept. A settings file
+  details: `relay changes only the entries that it adds to the settings of the agent; other entries, comments and order are kept. A settings file
 that does not parse is not changed. Installing a second time changes nothing. --remove deletes these entries;
 a file that nobody has edited since the installation gets its earlier content back.`,
   flags: FLAGS,

@@ -20,7 +20,7 @@ RELAY_MCP_HEADERS contains the HTTP headers, as a JSON object.`,
   flags: {
     tools: {
       value: 'A,B',
-      help: 'names of groups (agents, ask, resources, sessions): offer them in addition; names of tools: offer only these tools',
+      help: 'names of groups (agents, ask, resources, sessions) add tools to the default ones; names of tools replace the default ones',
     },
     budget: {
       value: 'TOKENS',

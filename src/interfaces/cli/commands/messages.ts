@@ -39,7 +39,7 @@ input. These variables are set:
   RELAY_METADATA             metadata as JSON
   RELAY_URL                  the pointer
   RELAY_MSG, RELAY_JSON      a signal as text, and as JSON
-  RELAY_TOKEN                in a group: the lease, for an ack or nack over HTTP
+  RELAY_TOKEN                in a group: lease token, to ack or nack over HTTP
   RELAY_ATTEMPT              in a group: number of this attempt, 1 to 5
 
 With --group each message goes to one member of the group. Exit code 0 of the command acknowledges the message. Any
@@ -49,7 +49,7 @@ acknowledged as soon as it is printed.`,
   flags: {
     since: {
       value: 'WHEN',
-      help: 'also messages after this sequence number or time, such as 10m for ten minutes ago, or all stored messages (default: only new messages; a new group starts with all stored messages)',
+      help: 'start earlier: after this sequence number, after this time (10m is ten minutes ago), or with every stored message (the word all). Default: only new messages; a new group starts with every stored message',
     },
     group: { short: 'g', value: 'NAME', help: 'share the messages with the other members of this group' },
     as: { value: 'NAME', help: 'save the position under this name and continue from it next time' },

@@ -47,11 +47,11 @@ const RUN_FLAGS = {
 const run = defineCommand({
   usage: 'FILE | --run ID | --of RUN --from STEP',
   details: `Each run is stored as a thread. A step starts when the steps it needs are done. A failed step stops only the steps that
-depend on it. A step that needs a skipped step is skipped too. A step whose condition (when) reads the status of
-a failed or skipped step, such as steps.ID.status == 'failed', runs if the condition is true. After a failure, a crash or Ctrl-C, --resume continues the run: finished steps are not
-repeated, failed and interrupted steps run again. RELAY_STEP_KEY is the same in both attempts, so a command can recognise a repetition. Only one process works on a run at a time. If
-that process is alive, the command fails. If relay cannot tell, the command waits until the lease ends; --take-over does not
-wait. The output of the last steps goes to standard output, everything else to standard error.
+depend on it. A step that needs a skipped step is skipped too. Exception: if the condition (when) of a step reads the
+status of a failed or skipped step, such as steps.ID.status == 'failed', the step runs if the condition is true. After a failure, a crash or Ctrl-C, --resume continues the run: finished steps are not
+repeated, failed and interrupted steps run again. The command of a step gets an idempotency key in RELAY_STEP_KEY. The key is the same when the step runs again, so the command can detect a repetition. Only one process works on a run at a time. If
+that process is alive, the command fails. If relay cannot tell whether it is alive, the command waits until the lease ends;
+--take-over does not wait. The output of the last steps goes to standard output, everything else to standard error.
 
 At the end, the run warns about each step whose prompt showed only a part of its context, and about each answer that is
 empty, refused or cut off. The exit code is 6 if the run is done and an answer is incomplete.`,

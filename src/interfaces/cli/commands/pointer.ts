@@ -214,8 +214,9 @@ const pull = defineCommand({
   usage: '<url>',
   details: `Writes the bytes to standard output unchanged. To save tokens, look at --outline first, then pull only the
 lines you need. --cost counts the tokens of the payload or of a part.
---outline, --cost and a search without a match do not count as a pull. On an encrypted pointer with --max-pulls, the first of
-them uses one pull, and the next pull is free.
+--outline, --cost and a search without a match do not count as a pull. Exception: on an encrypted pointer with --max-pulls,
+the first of these calls uses one pull. Further ones, and your next pull, are then free. If the relay requires
+keys, --outline and --cost need one there.
 
 Instead of the URL, pass
 a handle (relay:128, or only 128), or - to read the pointer from standard input.`,
@@ -304,8 +305,8 @@ function pushed(at: string, from: string | null): string {
 
 const ls = answerCommand({
   usage: '[word…]',
-  details: `Lists the pointers that have not expired, newest first. With words it lists those with these words in the summary,
-metadata, sender, channel or handle. In a pipe each line has the URL, the time of the push and a title: the
+  details: `Lists the pointers that have not expired, newest first. If you pass words, it lists only pointers that contain
+them in the summary, metadata, sender, channel or handle. In a pipe each line has the URL, the time of the push and a title: the
 summary, else the file name, else the command that printed the payload. The URL of an encrypted payload
 has no key, because the relay does not know it.`,
   takes: { max: 50 },
@@ -355,7 +356,7 @@ const TITLE_CHARS = 100;
 
 const renew = defineCommand({
   usage: '<url…>',
-  details: `Extends the life of pointers to at least --ttl from now, or without --ttl to the maximum of your plan. A renewed pointer lives up to 25 % longer than --ttl, so most calls of a program that renews often change nothing. The command never shortens the life of a pointer. The URL stays the same. A pointer with --max-pulls keeps its expiry.`,
+  details: `Extends the life of pointers to at least --ttl from now, or without --ttl to the maximum of your plan. The relay adds up to 25 % to --ttl, so that a program that renews often does not cause a write each time. The command never shortens the life of a pointer. The URL stays the same. A pointer with --max-pulls keeps its expiry.`,
   takes: { min: 1, max: RENEWED_POINTERS },
   flags: { ttl: { value: 'TIME', help: 'live at least 90s, 15m, 2h, 7d or a number of seconds from now' } },
   examples: `
@@ -406,7 +407,12 @@ const receipts = defineCommand({
   details: `The stages are: stored, notified, pulled, acked (or dead, if the group gave up), result. A stage is shown only if there
 is evidence for it: a subscriber that confirmed the message, bytes that were read, an acknowledgement, a dead letter or a
 result.`,
-  flags: { watch: { short: 'w', help: 'keep showing new receipts until a task has its result, or Ctrl-C' } },
+  flags: {
+    watch: {
+      short: 'w',
+      help: 'keep showing new receipts until Ctrl-C, or until the result arrives if the pointer is a task',
+    },
+  },
   examples: `
     relay receipts <url>  # show the receipts so far
     relay receipts <url> --watch  # show receipts as they arrive`,

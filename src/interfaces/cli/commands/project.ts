@@ -14,7 +14,7 @@ import { LINKS_FLAG, needText, PROJECT_FLAGS, projectCommand, theProject } from 
 const init = answerCommand({
   usage: '[dir]',
   details: `Fills in name, description, stack and folders from package.json, pyproject.toml, Cargo.toml, go.mod, the README and
-git. Guesses are marked "(guessed from …)" until you edit them. Lists decisions that already have their own files, such as those in docs/adr. Does not change existing files. If state.json or todos.json belongs to another program, the files
+git. Guesses are marked "(guessed from …)" until you edit them. Decisions that already have their own files, such as docs/adr/0001-use-sqlite.md, are linked in decisions.md. Does not change existing files. If state.json or todos.json belongs to another program, the files
 are created in .relay instead. Commands and hooks find them there.`,
   flags: {
     force: { help: 'overwrite existing files; their content is lost' },
@@ -203,8 +203,8 @@ code is 1 if something is wrong.`,
 const merge = answerCommand({
   usage: '[<base> <ours> <theirs> <path>]',
   details: `Merges PROJECT.md, state.json, decisions.md and todos.json and keeps the changes of both sides. Todos and state are
-merged field by field. If both branches gave the same number to different entries, the branch with the older entry keeps its
-numbers. New entries of the other branch with the same or a higher number are renumbered, and references to them are updated.
+merged field by field. If both branches used the same number for different entries, the older entry keeps it. In the other branch,
+that entry and the new entries after it get higher numbers, and references to them are updated.
 If both sides changed the same lines, the conflict
 stays in the file and the exit code is 1. After relay install git, git runs this command automatically as a merge driver.`,
   takes: { min: 0, max: 4 },

@@ -186,7 +186,8 @@ const run = defineCommand({
   usage: '"PROMPT" | -',
   details: `Short form: relay "PROMPT". The model gets the header of the thread, passages of its artifacts that match the prompt,
 and the prompt. A model that supports tools can also search the thread and pull parts of artifacts. The answer is stored as
-an artifact of the thread. The answer can also change the state of the thread.
+an artifact of the thread. The model may end its answer with a JSON Patch; relay applies it to the
+facts, constraints, open questions, decisions, plan and summary in the state of the thread.
 
 The provider is --provider, else RELAY_PROVIDER, else model_provider in config.json, else the first one whose variable is set:
 ${PROVIDER_VARIABLES}, or RELAY_MODEL_URL for an OpenAI-compatible server. The model is --model, else RELAY_MODEL, else the

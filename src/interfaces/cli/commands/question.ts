@@ -65,7 +65,7 @@ const approve = defineCommand({
   usage: '[ID] [ANSWER]',
   details: `Without ID it shows each open question and asks for the answer. It refuses to answer without a terminal, and in a shell that a
 coding agent has started. This keeps an agent from answering by accident. An agent that runs as the same user can still forge an answer: to
-prevent that, require API keys, and give the scope answer only to keys of people.`,
+prevent that, require API keys, and give the scope "answer" only to keys of people.`,
   flags: {
     list: { help: 'only list the open questions; works without a terminal' },
     comment: { value: 'TEXT', help: 'add a comment to the answer' },

@@ -249,8 +249,8 @@ function describeVersion(event: ThreadEvent, stateRef: string): string {
 }
 
 const compact = answerCommand({
-  details: `Merges repeated actions and keeps the newest 50. Keeps the newest 200 artifact refs and those that the state mentions.
-The other actions and refs are replaced by a short summary (session_summary). The artifacts are not deleted. Creates a new version; earlier versions are kept. A very long
+  details: `Merges repeated entries of last_actions and keeps the newest 50. Keeps the newest 200 artifact refs, and older ones that
+other parts of the state mention. The other actions and refs are replaced by a short summary (session_summary). The artifacts are not deleted. Creates a new version; earlier versions are kept. A very long
 state is compacted automatically.`,
   flags: THREAD_FLAG,
   examples: 'relay state compact --thread 550e84  # compact the state and print what was dropped',

@@ -131,7 +131,8 @@ function settlementCommand(status: 'done' | 'failed'): Command {
     usage: '<id|url> [text|-]',
     details: `Sends the text to the sender of the task. Pass it as an argument, with --file, or on standard input (-). Sending
 the same result again is fine; a different result is rejected. The summary is the first line, or --summary. With
---encrypt there is no automatic summary, and the sender needs the key of the done channel.`,
+--encrypt there is no automatic summary, and the sender needs the key of the channel for results (agent-done, unless the task
+names another).`,
     takes: { min: 1, max: 2 },
     flags: {
       file: {
@@ -140,7 +141,10 @@ the same result again is fine; a different result is rejected. The summary is th
         help: `read the ${status === 'done' ? 'result' : 'reason'} from this file`,
       },
       summary: { short: 's', value: 'TEXT', help: 'one-line summary' },
-      encrypt: { short: 'e', help: 'encrypt the result; the sender needs the key of the done channel' },
+      encrypt: {
+        short: 'e',
+        help: 'encrypt the result; the sender needs the key of the channel for results',
+      },
     },
     examples: `
       relay task ${word} <id> "${text}"  # send a short text

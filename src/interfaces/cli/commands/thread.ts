@@ -113,7 +113,7 @@ const list = defineCommand({
         return `${star}${style.cyan(thread_id)}  ${style.dim(times[i]!.padEnd(width))}${printableLine(name)}`;
       });
       if (more.more)
-        lines.push(style.dim(io.typed('  There are older threads. List all with: relay runs --all')));
+        lines.push(style.dim(io.typed('  There are older threads. List all with: relay thread list --all')));
       return lines.join('\n');
     });
   },
@@ -148,7 +148,7 @@ function requireFourCharacters(word: string): string {
   if (word.trim().length >= 4) return word;
   throw badUsage(
     `"${word}" is too short to identify a thread to delete.`,
-    'Use at least four characters of its id. To list the ids: relay runs',
+    'Use at least four characters of its id. To list the ids: relay thread list',
   );
 }
 
@@ -280,25 +280,26 @@ With --json it prints only the artifact_ref and the token counts.`,
 
 const stats = answerCommand({
   usage: '[<id>]',
-  details: `Counts what it costs to paste every artifact once: naive tokens are the cost in full, actual tokens the cost of only the
-previews, and avoided tokens the difference.
+  details: `Counts the tokens of all artifacts, each once: naive is the tokens of the full contents, actual the tokens of the previews,
+and avoided the difference.
 
 For prompts that relay built from the thread, it also shows three numbers: the cost with everything pasted, the tokens
 that models were shown (prompts, pulls, other reads), and the difference. The difference is negative if pasting would
 have cost less. All numbers are counted with the named tokenizer. See relay help guide tokens.
 
-With --tools it shows, for each command that relay tee ran and each wrapped MCP server, the tokens printed, kept back (stored, but left out of the
-excerpt) and pulled later, and the net saving, which can be negative.`,
+With --tools it shows one row for each command of relay tee and for each tool of a wrapped MCP server: the tokens of the
+output, the tokens printed (shown), left out of the excerpt (kept back) and pulled later, and the net saving. The net saving may be
+negative. Only stored outputs that have not expired are counted.`,
   flags: {
     all: { help: 'sum over all threads' },
-    tools: { help: 'sum over the stored outputs of commands' },
+    tools: { help: 'show what relay tee and relay mcp wrap saved, by command and tool' },
     ...THREAD_FLAG,
   },
   examples: `
     relay stats  # show the default thread
     relay stats 550e84 --json  # print all numbers as JSON
     relay stats --all  # sum over all threads
-    relay stats --tools  # show what relay tee has saved, by command`,
+    relay stats --tools  # show what excerpts have saved, by command and tool`,
   async ask(call): Promise<Stats | SumStats | OutputReport> {
     const { args, flags, host } = call;
     const word = args[0] ?? flags.thread;
@@ -433,7 +434,7 @@ const importThread = defineCommand({
 
 With --legacy it imports all threads from the home of a Go relay (github.com/nebullii/relay; default ~/.relay). The Go
 relay may be running; its home is only read. Names, ids, refs, types, hashes, events and all state versions are kept; differences are
-reported. If this relay cannot represent some fields of a state, the original state is also stored as an artifact. Run it again to import new threads. A ZIP
+reported. If this relay cannot represent some fields of a state, the original state is also stored as an artifact. Run the command again to import new threads. A ZIP
 exported by a Go relay has no artifact contents and is rejected.`,
   takes: { max: 1 },
   flags: { legacy: { help: 'import all threads from the home of a Go relay' } },
@@ -523,7 +524,7 @@ function isRemote(host: Host): boolean {
 
 const replay = answerCommand({
   usage: '[<id>]',
-  details: `Applies all events from the first one, ignoring saved intermediate states, and compares the result with the stored state. The exit
+  details: `Replays all events from the first one, without snapshots, and compares the result with the stored state. The exit
 code is 1 if they differ.`,
   flags: THREAD_FLAG,
   examples: `
