@@ -36,7 +36,7 @@ export const ERRORS = {
   bad_json: {
     status: 400,
     message: 'The body is not valid JSON: {what}.',
-    hint: 'Send a JSON object, or the bytes themselves with another Content-Type.',
+    hint: 'Send a JSON object. To push raw bytes, set another Content-Type, such as text/plain.',
     cli: 'Correct the JSON and run the command again.',
   },
   empty_payload: {
@@ -180,12 +180,12 @@ export const ERRORS = {
   too_costly: {
     status: 422,
     message: 'Stopped: this request needs too much {what}.',
-    hint: 'Reduce it: read a smaller part, search more narrowly, or use a version closer to the current one.',
+    hint: 'Ask for less: read a smaller part, search more narrowly, or use a version closer to the current one.',
   },
   upgrade_required: {
     status: 426,
     message: 'This address accepts WebSocket connections only.',
-    hint: 'Connect with ws:// or wss://. For plain HTTP, use the event stream.',
+    hint: 'Connect with ws:// or wss://. Over plain HTTP, use GET /channels/NAME/events.',
   },
   rate_limited: {
     status: 429,
@@ -228,7 +228,8 @@ export const ERRORS = {
   },
   patch_test_failed: {
     status: 409,
-    message: 'Operation {index} ({op} {path}): the value there is different. Nothing was changed.',
+    message:
+      'Operation {index} ({op} {path}) failed: the current value is not the expected one. Nothing was changed.',
     hint: 'The state has changed since the patch was made. Read it again and update the patch.',
   },
   bad_patch: {
@@ -388,7 +389,7 @@ export const ERRORS = {
   run_taken: {
     status: 409,
     message:
-      'The run {run} was taken over by {holder}. The steps that were running here are stopped and not recorded.',
+      'The run {run} was taken over by {holder}. This process has stopped its steps; they are not recorded.',
     hint: 'See its progress with: relay pipeline show {run}',
   },
   pipeline_failed: {
@@ -451,7 +452,7 @@ export const ERRORS = {
     status: 502,
     exit: 5,
     message: 'No agent answers at {url}: {what}',
-    hint: 'Pass the address of its host, of the agent, or of its agent card.',
+    hint: 'Pass the URL of the agent, of the host that runs it, or of its agent card.',
   },
   busy: {
     status: 503,
@@ -462,7 +463,7 @@ export const ERRORS = {
     status: 500,
     exit: 1,
     message: 'The store is damaged: {what}. It was left as it is.',
-    hint: 'Restore a backup with relay restore, or move the file away to start with an empty store.',
+    hint: 'Restore a backup with relay restore. Or move the store to another folder to start with an empty one.',
   },
   store_newer: {
     status: 503,
@@ -481,7 +482,7 @@ export const ERRORS = {
     status: 503,
     exit: 1,
     message: 'The database at {path} belongs to another program. It was left as it is.',
-    hint: 'Set RELAY_HOME to another folder, or import the data with relay import --legacy.',
+    hint: 'Set RELAY_HOME to another folder. If it is the database of a Go relay, import it with relay import --legacy.',
   },
   store_unusable: {
     status: 503,

@@ -11,5 +11,5 @@ export const GET_NEWER = ON_NPM
 
 /** How to add Node 26 to an npm installation whose Node is too old, as a part of hints. */
 export const GET_RUNTIME = ON_NPM
-  ? 'npm install contextrelay-runtime, in the same place'
-  : 'npm install contextrelay-runtime-*.tgz from the same release, in the same place';
+  ? 'npm install contextrelay-runtime (with -g if contextrelay is installed with -g)'
+  : 'npm install contextrelay-runtime-*.tgz of the same release (with -g if contextrelay is installed with -g)';

@@ -3,13 +3,13 @@ import { badRequest } from './errors.ts';
 const encoder = new TextEncoder();
 
 /**
- * Encodes text as UTF-8. Throws if the text contains a lone surrogate, which the encoder would silently replace by
+ * Encodes text as UTF-8. Throws if the text contains an unpaired surrogate, which the encoder would silently replace by
  * U+FFFD.
  */
 export function encodeUtf8(text: string): Uint8Array<ArrayBuffer> {
   if (!text.isWellFormed()) {
     throw badRequest(
-      'The text contains half of a surrogate pair, which UTF-8 cannot represent.',
+      'The text contains an unpaired surrogate, which UTF-8 cannot represent.',
       'Cut text between whole characters, or push it as bytes.',
     );
   }
@@ -68,7 +68,7 @@ export class Utf8Check {
   }
 }
 
-/** Returns the number of UTF-8 bytes of a text. A lone surrogate counts as 3 bytes, like U+FFFD. */
+/** Returns the number of UTF-8 bytes of a text. An unpaired surrogate counts as 3 bytes, like U+FFFD. */
 export function utf8Bytes(text: string): number {
   return encoder.encode(text).length;
 }

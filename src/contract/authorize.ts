@@ -66,6 +66,7 @@ function refusal(caller: Caller, verb: Verb, input?: object): RelayError | null 
     if (typeof channel === 'string' && !mayUseChannel(caller, channel))
       return forbidden(
         `The key "${caller.name}" may only use channels that begin with "${caller.channelPrefix}".`,
+        'Use a channel with this prefix, or a key without a prefix.',
       );
   }
   return null;
@@ -81,13 +82,13 @@ function beyondShare({ thread }: Caller, verb: Verb, input?: object): RelayError
   const requested = ofThread ? (input as { thread_id?: unknown }).thread_id : thread;
   return verb.shared && requested === thread
     ? null
-    : forbidden('A share link shows one thread and nothing else.');
+    : forbidden('A share link can only read its own thread.', 'For anything else, use an API key.');
 }
 
 export function missingScope({ name }: Caller, scope: string): RelayError {
   return forbidden(`The key "${name}" does not have the scope "${scope}".`);
 }
 
-function forbidden(what: string): RelayError {
-  return new RelayError('forbidden', { what });
+function forbidden(what: string, hint?: string): RelayError {
+  return new RelayError('forbidden', { what, hint });
 }

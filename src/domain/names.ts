@@ -152,7 +152,7 @@ export function fromSegment(text: string): string {
 function checkName(what: string, name: unknown): string {
   if (typeof name !== 'string') throw badRequest(`"${what}" must be a string.`);
   if (name === '') throw badRequest(`"${what}" must not be empty.`);
-  if (!name.isWellFormed()) throw badRequest(`"${what}" contains half of a surrogate pair.`);
+  if (!name.isWellFormed()) throw badRequest(`"${what}" contains an unpaired surrogate.`);
   if (name.includes('\u0000')) throw badRequest(`"${what}" contains a NUL character.`);
   // URL parsers read these two names as "this folder" and "parent folder", even if they are escaped.
   if (name === '.' || name === '..') throw badRequest(`"${what}" cannot be "${name}".`);

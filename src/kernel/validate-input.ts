@@ -21,7 +21,8 @@ export function checkKey(what: string, key: string): void {
  */
 export function checkScope(what: string, prefix: string): void {
   checkPrefix(what, prefix);
-  if (!prefix.includes('/')) throw badRequest(`${what} must contain the first segment and its slash`);
+  if (!prefix.includes('/'))
+    throw badRequest(`${what} must begin with a whole first segment, such as "threads/"`);
 }
 
 /** Rejects an invalid prefix. It follows the rules for keys but may be empty. */

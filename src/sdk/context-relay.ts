@@ -444,8 +444,8 @@ function sliceRange(bytes: Uint8Array, { start, end }: { start: number; end: num
 function wouldCount({ max_pulls, size }: Inspected): RelayError {
   const often = max_pulls === 1 ? 'once' : `${max_pulls} times`;
   return new RelayError('bad_request', {
-    what: `Counting the tokens would use up a pull, and the payload can be pulled only ${often}.`,
-    hint: `Nothing was pulled. With an API key of the relay, counting uses no pull. The decrypted payload has at most ${Math.floor(((size ?? STORED_BYTES) * 3) / 4)} bytes.`,
+    what: `A token count or an outline would use up a pull, and the payload can be pulled only ${often}.`,
+    hint: `Nothing was pulled. With an API key of the relay, this uses one pull, and your next pull is then free. The decrypted payload has at most ${Math.floor(((size ?? STORED_BYTES) * 3) / 4)} bytes.`,
   });
 }
 

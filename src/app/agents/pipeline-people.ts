@@ -111,7 +111,8 @@ export function secretReader({ env, cwd }: Place) {
     const onOutput = (chunk: Uint8Array) => output.add(chunk);
     const { code } = await runSupervised({ command: command! }, { env, cwd, signal, onOutput });
     const text = output.text().replace(/\r?\n$/, '');
-    if (code !== 0 || text === '') throw fail(`its command ended with exit code ${code}`);
+    if (code !== 0) throw fail(`its command ended with exit code ${code}`);
+    if (text === '') throw fail('its command printed nothing');
     return text;
   };
 }

@@ -225,7 +225,13 @@ async function wrapEdit(
     target.kind === 'skill' ? [] : target.entries.map((entry) => ({ ...target, entry })),
   );
   const target = targets.find(({ entry }) => entry.kind === 'mcp');
-  if (target?.entry.kind !== 'mcp') throw refused(`${client} has no MCP servers in this scope.`);
+  if (target?.entry.kind !== 'mcp')
+    throw refused(
+      `relay does not manage the MCP servers of ${client} in ${scope === 'project' ? 'a project' : 'your own settings'}.`,
+      scope === 'project'
+        ? 'Use your own settings: --user'
+        : 'Use the settings of the project, without --user.',
+    );
   const { file: path } = target;
   const text = (await readText(path)) ?? '';
   const parents = target.entry.path.slice(0, -1);
@@ -301,21 +307,32 @@ function wrappedEntry(
   const { command, args, headers } = entry;
   const line = [command, args ?? []].flat().filter((word) => typeof word === 'string');
   if (line.includes('wrap') && JSON.stringify(line).includes('mcp')) return entry;
-  if (isOurServer(entry)) throw refused('This is the MCP server of relay itself. It needs no excerpts.');
+  if (isOurServer(entry))
+    throw refused(
+      'This is the MCP server of relay, which already shortens its results.',
+      'Name another server.',
+    );
   const variables = client === 'opencode' ? 'environment' : 'env';
   const asEntry = (argv: readonly string[]): JsonObject =>
     client === 'opencode' ? { command: [...argv] } : { command: argv[0]!, args: argv.slice(1) };
   if (line.length > 0)
     return { ...entry, ...asEntry(['sh', '-c', fallbackLine(launcher, name), 'sh', ...line]) };
   const url = entry.url ?? entry.httpUrl;
-  if (typeof url !== 'string') throw refused(`relay does not know how "${name}" is started.`);
+  if (typeof url !== 'string')
+    throw refused(
+      `The entry "${name}" has neither a command nor a URL, so relay cannot wrap it.`,
+      'Add one of them to the entry, then run the command again.',
+    );
   if (scope === 'project')
     throw refused(
       `"${name}" is a server over HTTP in a file of the project. People without relay could not use it if it were wrapped.`,
       'Add the server to your own settings and wrap it there: --user',
     );
   if (client === 'codex')
-    throw refused('relay cannot wrap an HTTP server of Codex, because its headers are in several settings.');
+    throw refused(
+      'relay cannot change the entry of an HTTP server in Codex, because Codex stores the headers in several settings.',
+      'Replace the entry by a server with the command relay mcp wrap. Set RELAY_MCP_URL and RELAY_MCP_HEADERS in its env.',
+    );
   if (entry.type === 'sse')
     throw refused('relay mcp wrap does not support servers of the old SSE transport.');
   const commonFields = Object.entries(entry).filter(([field]) => !HTTP_FIELDS.includes(field));

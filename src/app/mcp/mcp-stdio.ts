@@ -114,10 +114,10 @@ async function readInside(path: string, folders: readonly string[]): Promise<Uin
   if (
     !real.some((folder) => folder !== null && file.startsWith(folder.endsWith(sep) ? folder : folder + sep))
   )
-    throw failed('is not in a folder of this session');
+    throw failed('is outside the working folder and the MCP roots of the client');
   await using opened = await openFile(file, constants.O_RDONLY | constants.O_NONBLOCK);
   const found = await opened.stat();
-  if (!found.isFile()) throw failed('is no regular file');
+  if (!found.isFile()) throw failed('is not a regular file');
   if (found.size > PAYLOAD_BYTES) throw tooLarge('a payload', PAYLOAD_BYTES);
   return opened.readFile();
 }

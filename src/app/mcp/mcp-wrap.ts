@@ -174,7 +174,7 @@ function readHeaders(text: string): Record<string, string> {
     // Invalid JSON gets the error below, which must not quote the text: it may contain a secret.
   }
   throw new RelayError('bad_usage', {
-    what: 'RELAY_MCP_HEADERS is not a JSON object of texts.',
+    what: 'RELAY_MCP_HEADERS is not a JSON object with string values.',
     hint: `Use a value such as '{"Authorization":"Bearer …"}'.`,
   });
 }

@@ -120,15 +120,17 @@ export function heldWork(state: GroupState, seq: number, token: number): Work {
   const work = state.open.get(seq);
   if (work && work.token === token && work.until > 0) return work;
   throw new RelayError('conflict', {
-    what: `The token ${token} is not valid for message ${seq}: ${whyNot(state, seq, work)}.`,
-    hint: 'Stop this work. The message is already settled, or another member has it.',
+    what: `The lease token ${token} is not valid for message ${seq}: ${whyNot(state, seq, work)}.`,
+    hint: 'Stop working on the message: you do not hold it.',
   });
 }
 
 function whyNot(state: GroupState, seq: number, work: Work | undefined): string {
   if (work && work.until === 0) return 'the message was returned to the queue';
   if (work) return 'the message is leased with another token';
-  return seq <= state.cursor ? 'the message is already settled' : 'no member has claimed the message yet';
+  return seq <= state.cursor
+    ? 'the message is already acknowledged or a dead letter'
+    : 'no member has claimed the message yet';
 }
 
 /** Returns the lowest sequence that is not settled. */

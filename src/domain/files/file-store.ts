@@ -93,6 +93,7 @@ export class FileStore {
       if (isVisible(at, stored.value)) return stored;
       throw new RelayError('forbidden', {
         what: 'Another key wrote this file, and your key has no access to it.',
+        hint: 'Use that key, or a key without a channel prefix.',
       });
     }
     await this.removeEnded(at, stored);

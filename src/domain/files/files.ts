@@ -401,7 +401,7 @@ function decodeContent(content: unknown, encoding: unknown): Uint8Array {
     throw badRequest('"encoding" must be "utf8" or "base64".');
   if (encoding !== 'base64') {
     if (!content.isWellFormed())
-      throw badRequest('"content" has a lone surrogate, so it is not valid Unicode.');
+      throw badRequest('"content" has an unpaired surrogate, so it is not valid Unicode.');
     return encodeUtf8(content);
   }
   const bytes = fromBase64(content);

@@ -166,7 +166,7 @@ export function checkSpace(space: unknown): string {
  */
 export function checkPath(path: unknown): string {
   if (typeof path !== 'string' || path === '') throw badPath('it must not be empty');
-  if (!path.isWellFormed()) throw badPath('it has a lone surrogate, so it is not valid Unicode');
+  if (!path.isWellFormed()) throw badPath('it has an unpaired surrogate, so it is not valid Unicode');
   if (/[\u0000-\u001f\u007f\\]/.test(path)) throw badPath('it has a control character or a backslash');
   if (utf8Bytes(path) > FILE_PATH_BYTES) throw badPath(`it is longer than ${FILE_PATH_BYTES} bytes`);
   for (const name of path.split('/')) {
@@ -183,7 +183,7 @@ export function checkPrefix(name: string, prefix: string | undefined): string {
   if (prefix === undefined) return '';
   if (prefix.isWellFormed() && !prefix.includes('\0') && utf8Bytes(prefix) <= FILE_PATH_BYTES) return prefix;
   throw badRequest(
-    `"${name}" must be the beginning of a path, with at most ${FILE_PATH_BYTES} bytes of Unicode.`,
+    `"${name}" must be the beginning of a path, with at most ${FILE_PATH_BYTES} bytes of UTF-8.`,
   );
 }
 

@@ -126,7 +126,7 @@ export class Questions implements Serves<typeof questions> {
     const ended = all.filter(({ status }) => status !== 'open').sort((a, b) => a.asked - b.asked);
     if (all.length - ended.length >= QUESTIONS_OPEN)
       throw badRequest(
-        `There are already ${QUESTIONS_OPEN} open questions.`,
+        `There are already ${QUESTIONS_OPEN} open questions, which is the limit.`,
         'Answer or withdraw some first.',
       );
     for (const { id } of ended.slice(0, Math.max(0, all.length - QUESTIONS_KEPT + 1)))
@@ -324,7 +324,10 @@ function checkQuestion(input: NewQuestion) {
 }
 
 function onlyFor(who: readonly string[]): RelayError {
-  return new RelayError('forbidden', { what: `Only ${who.join(', ')} may answer this question.` });
+  return new RelayError('forbidden', {
+    what: `Only ${who.join(', ')} may answer this question.`,
+    hint: who.length === 1 ? 'Use the key with this name.' : 'Use a key with one of these names.',
+  });
 }
 
 function missing(): RelayError {

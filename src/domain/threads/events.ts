@@ -165,13 +165,13 @@ function checkEnvelope(input: EnvelopeInput): void {
   if (input.payload === undefined) throw badRequest('"payload" is missing.');
   if (jsonBytes(input.payload) > ENVELOPE_PAYLOAD_BYTES) {
     throw tooLarge(
-      'the payload of an envelope',
+      'the payload of a message to a capability',
       ENVELOPE_PAYLOAD_BYTES,
       'Store it as an artifact or push it, and send the reference.',
     );
   }
   if (input.note !== undefined && [...input.note].length > ENVELOPE_NOTE_CHARS) {
-    throw badRequest(`A note has at most ${ENVELOPE_NOTE_CHARS} characters.`);
+    throw badRequest(`"note" may have at most ${ENVELOPE_NOTE_CHARS} characters.`);
   }
   const { ttl } = input;
   if (ttl !== undefined && !(Number.isFinite(ttl) && ttl >= 1 && ttl <= ENVELOPE_TTL_MAX_S)) {

@@ -86,7 +86,8 @@ export function advance(
     const version = head.version + 1;
     if (payload.version !== version) {
       throw new RelayError('store_damaged', {
-        what: `the log of thread ${head.id} goes from version ${head.version} to ${String(payload.version)}`,
+        what: `the log of thread ${head.id} has version ${String(payload.version)} directly after version ${head.version}`,
+        hint: 'Restore a backup with relay restore.',
       });
     }
     const after = ready ?? stateAfter(head, event, { apply: replayPatch, meter });

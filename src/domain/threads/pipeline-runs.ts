@@ -79,7 +79,7 @@ export const readRun: ThreadVerb<'run'> = async (log, caller, id) => {
   const { run, steps } = await foldRun(log, head);
   if (!run) {
     throw new RelayError('not_found', {
-      what: `a pipeline run in thread ${head.id}`,
+      message: `Thread ${head.id} is not a pipeline run.`,
       hint: 'List all runs with: relay pipeline list',
     });
   }

@@ -182,7 +182,7 @@ describe('a thread rendered for a model', () => {
     await refused({ refs: [gone] }, 'artifact_deleted');
     await refused({ refs: ['0'.repeat(26)] }, 'not_found');
     const refs = Array.from({ length: 11 }, (_, i) => String(i).padStart(26, '0'));
-    await assert.rejects(api.render(thread_id, { refs }), /shows at most 10 artifacts, but 11 are pinned/);
+    await assert.rejects(api.render(thread_id, { refs }), /shows at most 10 artifacts, but 11 are named/);
     const longPrompt = 'ö'.repeat(40_000);
     await assert.rejects(api.render(thread_id, { words: longPrompt }), (error) =>
       isRelayError(error, 'too_large'),

@@ -185,7 +185,8 @@ function checkRefs(refs: readonly string[] = []): readonly string[] {
   const uniqueRefs = [...new Set(refs)];
   if (uniqueRefs.length <= PROMPT_PREVIEWS) return uniqueRefs;
   throw badRequest(
-    `A prompt shows at most ${PROMPT_PREVIEWS} artifacts, but ${uniqueRefs.length} are pinned.`,
+    `A prompt shows at most ${PROMPT_PREVIEWS} artifacts, but ${uniqueRefs.length} are named.`,
+    'Name fewer artifacts in "refs", or with --with and --attach.',
   );
 }
 

@@ -299,7 +299,7 @@ function signed({ agent }: Caller, event: StoredEvent): StoredEvent {
 function threadNotFound(id: string): RelayError {
   return new RelayError('not_found', {
     what: `thread ${id.slice(0, 64)}`,
-    hint: 'List all threads with: relay runs',
+    hint: 'List all threads with: relay thread list',
   });
 }
 

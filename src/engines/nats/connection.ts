@@ -410,7 +410,10 @@ export class Connection {
 class SilentReplica extends Error {}
 
 function storeClosed(): RelayError {
-  return new RelayError('store_unavailable', { what: 'It was closed.' });
+  return new RelayError('store_unavailable', {
+    what: 'It was closed.',
+    hint: 'The program is stopping or has stopped. Start it and try again.',
+  });
 }
 
 /** An error response of JetStream. */

@@ -67,7 +67,10 @@ export function natsMoving(store: Store, ports: Ports): Moving {
         const token = message.subject.slice(logs.length);
         const stream = keyOf(token) ?? streamOf(message);
         if (stream === null)
-          throw new RelayError('failed', { what: `The name of the log ${token} is unknown.` });
+          throw new RelayError('failed', {
+            what: `The cluster has a log that this version does not know (${token}).`,
+            hint: 'Run the command with the version of ContextRelay that wrote the store, or a newer one.',
+          });
         // Skip a log that was created after the count. The next export contains it.
         const count = counts.get(message.subject);
         if (count !== undefined)

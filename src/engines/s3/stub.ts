@@ -33,7 +33,7 @@ export function writeStub(storeId: string, { name, size, sha256, blocks }: Stub)
   const rest = JSON.stringify({ name, size, sha256, blocks: toBase64(blocks) }).slice(1);
   const bytes = new Uint8Array(STUB_BYTES).fill(0x20);
   const text = new TextEncoder().encode(stubStart(storeId) + rest);
-  if (text.length > STUB_BYTES) throw new RangeError('the blob has more blocks than a stub can hold');
+  if (text.length > STUB_BYTES) throw new RangeError('the payload is too large for the bucket');
   bytes.set(text);
   return bytes;
 }

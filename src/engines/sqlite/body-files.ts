@@ -148,7 +148,7 @@ export function normalizePlace(place: string): string {
   const isReserved =
     first === BODIES || first === '..' || first === '.' || first === '' || !clean.includes('/');
   if (isReserved || isAbsolute(place) || clean.endsWith('/') || clean.includes('\0')) {
-    throw badRequest(`a body cannot be stored at ${JSON.stringify(place)}`);
+    throw badRequest(`a payload cannot be stored at ${JSON.stringify(place)}`);
   }
   return clean;
 }

@@ -136,7 +136,10 @@ function fileUri(path: string): string {
 
 /** Returns the error for a store that is used after it was closed. */
 export function closedError(): RelayError {
-  return new RelayError('store_unavailable', { what: 'It was closed.' });
+  return new RelayError('store_unavailable', {
+    what: 'It was closed.',
+    hint: 'The program is stopping or has stopped. Start it and try again.',
+  });
 }
 
 /**

@@ -28,8 +28,8 @@ export function answerRoutes(app: Hono, deps: HttpDeps): void {
     if (question?.status !== 'open') return endedPage();
     if (!(c.req.header('content-type') ?? '').startsWith('application/x-www-form-urlencoded'))
       throw badRequest(
-        'The answer is not a form.',
-        'Send it as application/x-www-form-urlencoded, in the field "answer".',
+        'The request body is not a form.',
+        'Send the answer as application/x-www-form-urlencoded, in the field "answer".',
       );
     const limit = { bytes: ANSWER_FORM_BYTES, what: 'an answer' };
     const fields = new URLSearchParams(await bodyText(c.req.raw, limit));

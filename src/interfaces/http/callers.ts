@@ -67,7 +67,10 @@ export async function authenticateProtocol(deps: HttpDeps, c: Context): Promise<
   const caller = namedCaller(deps, await callerOf(deps, c), notesOf(c).header('relay-agent'));
   if (isAnonymous(caller)) throw new RelayError('unauthorized');
   if (caller.thread !== undefined)
-    throw new RelayError('forbidden', { what: 'A share link shows one thread and nothing else.' });
+    throw new RelayError('forbidden', {
+      what: 'A share link can only read its own thread.',
+      hint: 'For anything else, use an API key.',
+    });
   const onRead = chargeReads(deps, caller, notesOf(c).client.address);
   return { caller, base, relay: deps.core.relay(caller, base, onRead), onRead };
 }

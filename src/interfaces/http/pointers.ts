@@ -220,7 +220,9 @@ function queryOptions(query: Query): PushOptions {
 
 function checkUnused({ ttl = 1, max_pulls = 1 }: PushOptions): void {
   if (ttl < 1 || ttl * 1000 > MAX_TTL_MS || max_pulls < 1 || max_pulls > MAX_PULLS || max_pulls % 1 !== 0)
-    throw badRequest('"ttl" or "max_pulls" in the query is out of range.');
+    throw badRequest(
+      `"ttl" must be from 1 to ${MAX_TTL_MS / 1000} seconds, and "max_pulls" a whole number from 1 to ${MAX_PULLS}.`,
+    );
 }
 
 /**

@@ -75,7 +75,11 @@ export async function gather(
     if (o.signal?.aborted) throw new RelayError('aborted', { what: 'the prompt was canceled' }, error);
     throw new RelayError('provider_failed', { provider, what: (error as Error).message }, error);
   }
-  if (!done) throw new RelayError('provider_failed', { provider, what: 'the answer broke off' });
+  if (!done)
+    throw new RelayError('provider_failed', {
+      provider,
+      what: 'the connection ended before the answer was complete',
+    });
   const { input_tokens, output_tokens, cached_input_tokens } = counts;
   const cached = cached_input_tokens === undefined ? {} : { cached_input_tokens };
   const isBilled = input_tokens !== undefined || output_tokens !== undefined;

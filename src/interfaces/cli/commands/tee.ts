@@ -156,7 +156,10 @@ const TAIL_TTL_S = 600;
  */
 async function tailCall(excerpt: string, host: Host) {
   await using open = await host.relay.open();
-  if (open.remote !== null) throw new Error('The MCP server uses another relay.');
+  if (open.remote !== null)
+    throw new Error(
+      'The excerpt was not stored: commands use a relay server, but the MCP tool reads the local store.',
+    );
   const { handle, id } = await (await open.client()).pushDetailed(excerpt, { ttl: TAIL_TTL_S });
   return { name: 'mcp_relay_pull_context', args: { url: handle ?? id } };
 }
