@@ -102,7 +102,7 @@ function row({ name, in: where, required, description, schema }: Parameter): str
   const choices = isFlag
     ? 'on: `1`, `true` or no value; off: `0` or `false`'
     : schema.enum?.map((one) => `\`${one}\``).join(' or ');
-  const details = [description, schema.description, choices, bounds].filter(Boolean).join('; ');
+  const details = [schema.description, choices, bounds, description].filter(Boolean).join('; ');
   return `| \`${name}\`${required ? ' (required)' : ''} | ${where} | ${details.replaceAll('|', '\\|')} |`;
 }
 

@@ -42,7 +42,7 @@ export const OPTIONS = {
     read: portNumber,
   },
   public_url: {
-    help: 'The URL that pointers start with; http://127.0.0.1:7474 by default, with the port above.',
+    help: 'The URL that pointers start with; by default http://127.0.0.1 with the `port` of this server.',
     env: 'RELAY_PUBLIC_URL',
     default: null,
     read: url,
@@ -151,7 +151,7 @@ export const OPTIONS = {
     read: oneOf('open', 'keys'),
   },
   plans: {
-    help: 'Plans in addition to free, pro, team and unlimited: {"name": {"pushes", "pulls", "keys", "payload_bytes", "ttl_seconds", "storage_bytes"}}.',
+    help: 'Plans in addition to free, pro, team and unlimited: {"name": {"pushes", "pulls", "keys", "payload_bytes", "ttl_seconds", "storage_bytes"}}. `pulls` is only shown in `relay usage`, not enforced.',
     default: {},
     read: plans,
   },
@@ -219,7 +219,7 @@ export const OPTIONS = {
     read: url,
   },
   metering_file: {
-    help: 'A file that the server appends usage to: one JSON line each time it saves new counts of a key, operation and day.',
+    help: 'A file for usage records. The server appends one JSON line whenever it saves new counts of a key, operation and day.',
     default: null,
     read: text,
   },

@@ -34,11 +34,11 @@ export const VARIABLES: readonly Variable[] = [
   },
   {
     name: 'RELAY_INBOUND',
-    help: 'Whose messages a session sees: `known` (default), `all` or `none`. Other messages wait in its inbox.',
+    help: 'Whose messages a session sees: `known` (known senders, the default; see `relay help guide agents`), `all` or `none`. Other messages wait in its inbox.',
   },
   {
     name: 'RELAY_CONTINUE',
-    help: 'Set it to 1 to let a session continue at its end if messages of other agents wait for it.',
+    help: 'Set it to 1 so that a session that ends its turn continues if messages of other agents wait for it.',
   },
   {
     name: 'RELAY_REMINDER',

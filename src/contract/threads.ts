@@ -178,7 +178,7 @@ export const threads = {
   )({
     shared,
     summary:
-      'Get for each item of the state the version that last changed it, who, when, and from which source',
+      'For each item of the state, get its last change: version, author, time and source',
     route: 'GET /threads/:thread_id/state/blame',
   }),
   compact: verb<OfThread<shapes.CompactAnswer>>('threads.compact')({

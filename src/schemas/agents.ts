@@ -13,6 +13,7 @@ import {
 } from '../base/limits.ts';
 import {
   count,
+  idempotencyKey,
   limit,
   optionalText,
   type SchemaRows,
@@ -161,7 +162,7 @@ const sendOptions = z.object({
   reply_to: optionalText.describe('id of the message that this one answers'),
   /** True to keep the message for an agent that does not exist yet. */
   queue: z.boolean().optional().describe('keep the message for an agent that does not exist yet'),
-  idempotency_key: optionalText,
+  idempotency_key: idempotencyKey,
 });
 export interface MessageOptions extends Shape<typeof sendOptions> {}
 

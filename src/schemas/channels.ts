@@ -11,6 +11,7 @@ import {
 import {
   count,
   flag,
+  idempotencyKey,
   json,
   jsonObject,
   limit,
@@ -221,7 +222,7 @@ export const channelSchemas = {
     input: z.object({
       name,
       msg: json,
-      idempotency_key: optionalText,
+      idempotency_key: idempotencyKey,
       ...replyTo,
       after: z
         .number()
@@ -241,7 +242,7 @@ export const channelSchemas = {
     input: z.object({
       name,
       ...subscription,
-      ticket: optionalText,
+      ticket: optionalText.describe('ticket of a browser, which cannot send the API key in a header'),
       agent: optionalText.describe('name of the agent; other requests send it as Relay-Agent'),
     }),
     output: message,

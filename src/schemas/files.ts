@@ -10,6 +10,7 @@ import {
   BYTES,
   cost,
   count,
+  idempotencyKey,
   jsonObject,
   limit,
   looseFlag,
@@ -27,7 +28,7 @@ import {
 
 const space = z.string().describe('letters, digits, dots, hyphens and underscores');
 const path = z.string().describe('names separated by slashes: `src/main.ts`');
-const after = z.string().optional().describe('`next` of the previous page, or any path');
+const after = z.string().optional().describe('`next` of the previous page; the page begins after this name');
 
 const file = z.object({
   space,
@@ -57,7 +58,7 @@ const file = z.object({
 export interface FileInfo extends Shape<typeof file> {}
 
 const ifMatch = optionalText.describe(
-  'write only if the file is at this version: `v3`, its ETag, or `*` for any version',
+  'write or delete only if the file is at this version: `v3`, its ETag, or `*` for any version',
 );
 
 const options = z.object({
@@ -135,7 +136,7 @@ export const fileSchemas = {
       path,
       ...options.shape,
       metadata: optionalText.describe('a JSON object in base64url'),
-      idempotency_key: optionalText,
+      idempotency_key: idempotencyKey,
     }),
     output: file,
   },

@@ -14,6 +14,7 @@ import {
   cost,
   count,
   handle,
+  idempotencyKey,
   jsonObject,
   limit,
   looseFlag,
@@ -166,7 +167,7 @@ export interface Cost extends Shape<typeof cost> {}
 export const pointerSchemas = {
   push: {
     input: pushFields.extend({
-      idempotency_key: optionalText,
+      idempotency_key: idempotencyKey,
       count: looseFlag.optional().describe('also count the tokens'),
       excerpt: queryNumber(1, EXCERPT_MAX_TOKENS).describe(
         'also return an excerpt of at most this many tokens',
@@ -183,7 +184,7 @@ export const pointerSchemas = {
       look: looseFlag
         .optional()
         .describe(
-          'look first: uses one pull of an encrypted payload with limited pulls now; further requests with this header, and the next pull with the same API key, are then free (without keys: the next pull of anyone)',
+          'for a part of an encrypted payload with limited pulls: the first request with this header uses one pull; further ones, and the next pull with the same API key (without keys: by anyone), are free',
         ),
       keyless: looseFlag.optional().describe('refuse an encrypted payload and do not count a pull'),
     }),

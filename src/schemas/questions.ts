@@ -9,6 +9,7 @@ import {
   QUESTIONS_LISTED,
 } from '../base/limits.ts';
 import {
+  idempotencyKey,
   limit,
   nullableText,
   optionalText,
@@ -35,7 +36,7 @@ const newQuestion = z.object({
     .describe('seconds until the question expires; one week by default'),
   thread_id: threadId.optional().describe('thread that records the question and its answer as events'),
   step: optionalText.describe('step of the pipeline run that waits for the answer'),
-  idempotency_key: optionalText,
+  idempotency_key: idempotencyKey,
 });
 export interface NewQuestion extends Shape<typeof newQuestion> {}
 

@@ -58,6 +58,9 @@ export const BYTES = {
 
 export const text = z.string();
 export const optionalText = z.string().optional();
+export const idempotencyKey = optionalText.describe(
+  'a key of your choice: if you send the request again with this key, the relay does not carry it out twice',
+);
 export const nullableText = z.string().nullable();
 export const count = z.number().int();
 export const time = z.iso.datetime();

@@ -26,6 +26,7 @@ import {
   BYTES,
   count,
   documentedSeconds,
+  idempotencyKey,
   json,
   jsonObject,
   limit,
@@ -188,14 +189,16 @@ export interface Header extends Shape<typeof header> {}
 
 // Changes of the state.
 
-const key = { idempotency_key: optionalText };
+const key = { idempotency_key: idempotencyKey };
 const ifMatch = { if_match: version('reject unless the state is at this version, such as `v7`').optional() };
 
 /**
  * One operation of a patch. The schema accepts anything; the domain validates it and reports which operation is
  * wrong.
  */
-const anyOp: z.ZodType<PatchOp, PatchOp> = z.any();
+const anyOp: z.ZodType<PatchOp, PatchOp> = z.any().meta({
+  examples: [{ op: 'add', path: '/facts/-', value: { id: 'f2', key: 'os', value: 'Linux' } }],
+});
 
 const patchInput = z.object({
   ops: z.array(anyOp).describe('the operations; this array is the whole body'),
@@ -738,7 +741,7 @@ export const threadSchemas = {
         .describe(
           'seconds until the thread expires with all its content; by default it stays until it is deleted',
         ),
-      idempotency_key: optionalText,
+      idempotency_key: idempotencyKey,
     }),
     output: threadCreated,
   },
@@ -876,7 +879,7 @@ const invokeInput = z.object({
   capability: text,
   thread_id: threadId,
   args: jsonObject.optional(),
-  idempotency_key: optionalText,
+  idempotency_key: idempotencyKey,
 });
 export interface InvokeInput extends Shape<typeof invokeInput> {}
 

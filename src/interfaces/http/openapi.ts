@@ -82,7 +82,7 @@ function describe(operation: Operation, path: string): Schema {
       .map((field) => ({
         ...parameter('query', field.name, field),
         schema: present(field.schema),
-        description: 'only with a raw body; in JSON it is a field',
+        description: 'only with a raw body: in JSON it is a field',
       })),
   ];
   const carried = rest.filter(({ name }) => !verb.query?.includes(name));
@@ -295,6 +295,7 @@ const BY_FORMAT: { readonly [format: string]: string } = {
 /** Returns an example value for a JSON Schema. The same schema always gives the same example. */
 export function exampleOf(schema: Schema, name = '', depth = 0): Json {
   if (schema.const !== undefined) return schema.const as Json;
+  if (Array.isArray(schema.examples)) return schema.examples[0] as Json;
   if (Array.isArray(schema.enum)) return schema.enum[0] as Json;
   const choice = (schema.anyOf ?? schema.oneOf) as Schema[] | undefined;
   if (choice) return exampleOf(choice.find((one) => one.type !== 'null') ?? choice[0]!, name, depth);
