@@ -74,7 +74,8 @@ export const files = {
   }),
   get: verb<OfFile<Version & { range?: ByteRange }, FileContent>, 'input' | 'output'>('files.get')({
     ...read,
-    summary: 'Read a file or a part of it; log=1 returns its versions, info=1 its properties',
+    summary:
+      'Read the bytes of a file, or a part of it; info=1 returns its properties as JSON, log=1 its versions',
     byHand: 'both',
   }),
   info: verb<OfFile<Version, shapes.FileInfo>>('files.info')({

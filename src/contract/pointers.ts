@@ -124,7 +124,8 @@ export const pointers = {
     byHand: 'variant',
   }),
   peek: verb<(id: string) => Promise<Inspected>, 'output'>('pointers.peek')({
-    summary: 'Get only the metadata; size, expiry, tokens and the check value of the encryption key are in Relay-* headers',
+    summary:
+      'Get only the metadata; size, expiry, tokens and the check value of the encryption key are in Relay-* headers',
     byLink: true,
     route: 'GET /peek/:id',
     byHand: 'both',

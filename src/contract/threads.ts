@@ -177,8 +177,7 @@ export const threads = {
     'threads.blame',
   )({
     shared,
-    summary:
-      'For each item of the state, get its last change: version, author, time and source',
+    summary: 'For each item of the state, get its last change: version, author, time and source',
     route: 'GET /threads/:thread_id/state/blame',
   }),
   compact: verb<OfThread<shapes.CompactAnswer>>('threads.compact')({
