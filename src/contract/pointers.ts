@@ -79,7 +79,7 @@ export interface PullOptions {
 
 /** Options of calls within one process, which are not sent to a server. */
 export interface LocalOptions {
-  /** Aborts when the caller no longer waits. The relay then stops extracting the part. */
+  /** Aborts when the caller no longer waits. The relay then stops extracting a part or counting tokens. */
   readonly signal?: AbortSignal;
 }
 

@@ -115,7 +115,7 @@ export function groupStream(tenant: string, channel: string, group: string): str
 
 export const channelsPrefix = (tenant: string) => `ten.${tenant}/chn/`;
 /**
- * Key of the record with the sequence up to which the messages of a channel were subtracted from the tenant's storage.
+ * Key of a record with a sequence. The channel's messages up to this sequence no longer count in the tenant's storage.
  */
 export const trimmedKey = (tenant: string, channel: string) => `ten.${tenant}/trimmed/${segment(channel)}`;
 export const channelKey = (tenant: string, channel: string) => channelsPrefix(tenant) + segment(channel);

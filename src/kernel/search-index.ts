@@ -13,8 +13,7 @@ export interface Hit {
 }
 
 /**
- * Returns the index key of one section of a long text: `key` for the first section, `key#1` for the second. The
- * maximum number of passages per text counts all sections together.
+ * Returns the index key of one section of a long text: `key` for the first section, `key#1` for the second.
  */
 export function sectionKey(key: string, section: number): string {
   return section === 0 ? key : `${key}#${section}`;

@@ -284,7 +284,7 @@ const inbox = z.object({
   messages: z.array(inboxMessage),
   /** True if there are more unread messages than this answer contains. */
   more: z.boolean(),
-  /** Sequence number by channel. Pass it to `markRead` after reading these messages. */
+  /** Sequence number of the last message above, by channel. Pass it to `markRead` after reading the messages. */
   cursors,
 });
 export interface Inbox extends Shape<typeof inbox> {}

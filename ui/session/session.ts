@@ -19,7 +19,7 @@ export const apiKey = signal<string | null>(storedKey());
 /** True if the relay requires an API key and the page has none that the relay accepts. */
 export const needsKey = signal(false);
 
-/** True if a visitor with a link has asked to sign in. */
+/** True if a visitor has asked to sign in on a page that needs no API key: a pointer or a shared thread. */
 export const wantsKey = signal(false);
 
 /** API of the relay that served the page, with the key of the signed-in user. */

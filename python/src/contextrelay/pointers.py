@@ -88,7 +88,7 @@ class Inspected:
     visibility: Optional[str] = None
     sender: Optional[str] = None
     key_check: Optional[str] = None
-    #: Number of pulls that are left for this client. None if the pulls are not limited.
+    #: How often this client can still pull. All clients share ``max_pulls``. None if the pulls are not limited.
     pulls_left: Optional[int] = None
     #: On a relay with API keys: name of the agent, as its client states it. Nothing verifies it.
     agent: Optional[str] = None

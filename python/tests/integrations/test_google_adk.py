@@ -28,7 +28,7 @@ from .million import NEEDLE, million, url_in
 
 
 class ScriptedModel(BaseLlm):
-    """A fake model. Each step of its script computes an answer from the last part."""
+    """A fake model. Each step of its script computes an answer from the last part of the request."""
 
     model: str = "scripted"
     script: List[Callable[[str], Any]]

@@ -140,7 +140,7 @@ export async function planSkill(
     if (before === null && action === 'remove') continue;
     const original = receipt?.original ?? null;
     const own = before === null || before === text || receipt?.after === sha256(before);
-    // Without a receipt, the file is an older version of ours or was edited. Replace it in both cases.
+    // `add` also replaces a file without a receipt: it is an older version of ours, or someone has edited it.
     if (own || (action === 'add' && receipt === null)) {
       const after = action === 'add' ? text : original;
       files.push({ path, parts: ['skill'], before, after, original });

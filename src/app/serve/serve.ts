@@ -40,7 +40,7 @@ const TIMEOUTS = {
    * server never closes a connection while a request is on its way.
    */
   keepAliveMs: 65_000,
-  /** Interval in ms at which these timeouts are checked. */
+  /** Interval in ms at which Node checks `headersMs` and `requestMs`. */
   checkMs: 5_000,
 } as const;
 /** Idle time in ms after which the system probes whether the other end of a connection still exists. */

@@ -377,7 +377,7 @@ export type BodyPiece = { readonly bytes: Uint8Array } | { readonly failed: stri
  * cannot do that.
  */
 class BodySender {
-  /** The end of the message channel that the thread gets. */
+  /** The port of the message channel that is transferred to the worker thread. */
   readonly port: MessagePort;
   error: unknown;
   readonly #own: MessagePort;

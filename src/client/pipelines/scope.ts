@@ -142,7 +142,7 @@ export class Scope {
     return this.#framed(text, { what, by: last.provenance.created_by, at: Date.parse(last.created_at) });
   }
 
-  /** Sanitizes foreign text for a prompt. Long text gets a frame. */
+  /** Sanitizes foreign text for a prompt. Text that is long or has several lines gets a frame. */
   async #framed(text: string, source: { what: string; by: string; at: number }): Promise<string> {
     const clean = neutralise(text).trim();
     if (!clean.includes('\n') && clean.length <= 200) return clean;

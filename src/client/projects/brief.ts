@@ -32,8 +32,8 @@ export interface BriefLine {
   /** Rank of the line. If the budget is too small, the lines with the highest ranks are dropped first. */
   readonly rank: number;
   /**
-   * True if the text comes from the caller of this brief, such as a pointer to read. Its secrets are not
-   * masked, because a pointer without its key would be useless.
+   * True if an agent wrote the text for the reader of this brief, such as a pointer to read. Secrets in it are not
+   * masked, because a pointer without its key is useless.
    */
   readonly given?: boolean;
   /** Lines of source code below the text. They are kept or dropped together with the text. */

@@ -41,7 +41,7 @@ const LOCKFILES = {
 
 /** Maximum number of characters of a script's body that are shown. */
 const BODY_CHARS = 90;
-/** Maximum number of commands per use. */
+/** Maximum number of commands for each use, such as build or test. */
 const PER_USE = 2;
 /** Maximum length of a list of names. Together with its label, such a list fits into a line of a brief. */
 const LIST_CHARS = 170;

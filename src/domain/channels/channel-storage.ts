@@ -104,8 +104,8 @@ async function noteTrimmed(
 }
 
 /**
- * Returns the marks of trimmed channels. A mark contains the sequence up to which the messages of a channel were
- * subtracted from the tenant's storage.
+ * Returns the marks of trimmed channels. A mark is a sequence. The channel's messages up to this sequence no longer
+ * count in the tenant's storage.
  */
 function marksOf({ engine }: ChannelDeps): RecordsOf<number> {
   return recordsOf(engine.records);

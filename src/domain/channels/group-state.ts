@@ -47,7 +47,7 @@ export interface Work {
 
 /** State of a group. It is computed from the group's log. */
 export interface GroupState {
-  /** Id of the group and of its log entries. A group that is removed and created again gets another id. */
+  /** Id of the group. Each of its log entries contains it. A group that is removed and created again gets another id. */
   readonly born: string;
   /** Sequence of the newest log entry that this state includes. */
   seq: number;

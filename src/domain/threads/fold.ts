@@ -242,7 +242,7 @@ const PROMPT_TYPES: ReadonlySet<string> = new Set([
 
 /**
  * Adds a prompt event to the totals. If the event lacks the tokens of the text or the pasting cost, only its billed
- * tokens and its session cache hit are added. Events of cached answers and of earlier versions lack one of the two.
+ * tokens and its session cache hit are added. Events of cached answers lack both; events of earlier versions may lack one.
  */
 function addPrompt(totals: Totals, event: StoredEvent): Totals {
   const { payload } = event;

@@ -22,7 +22,7 @@ export interface BucketBlobsOptions {
   readonly store: StoreBucket;
   /** Size in bytes above which a blob is stored in the bucket. */
   readonly above: number;
-  /** Returns whether the blob of a key always stays in the engine. */
+  /** Returns true for a key whose blob is stored in the wrapped engine whatever its size, never in the bucket. */
   readonly stays: (key: string) => boolean;
   /** Called after each upload with the size of the object in bytes. */
   readonly uploaded?: (bytes: number) => void;

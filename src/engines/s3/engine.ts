@@ -13,7 +13,7 @@ const BUCKET_ABOVE_BYTES = 1024 * 1024;
 const SWEEP_EVERY_MS = 3_600_000;
 
 export interface BucketEngineOptions extends StoreBucketOptions {
-  /** Returns whether the blob of a key always stays in the engine. */
+  /** Returns true for a key whose blob is stored in the wrapped engine whatever its size, never in the bucket. */
   readonly stays?: (key: string) => boolean;
   readonly above?: number;
   readonly orphanMs?: number;

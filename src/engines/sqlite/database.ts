@@ -14,8 +14,8 @@ import { isBusy, translateError } from './translate-error.ts';
 const BUSY_TIMEOUT_MS = 5;
 
 /**
- * Maximum random pause between two retries, in ms. It is short, so that a writer that has waited long does not lose
- * its turn again.
+ * Maximum random pause between two retries, in ms. A long pause would let other processes take the lock every time and
+ * starve this writer.
  */
 const RETRY_PAUSE_MS = 4;
 

@@ -58,7 +58,7 @@ export function makeFolders(folder: string): string | undefined {
   return first ?? folder;
 }
 
-/** Creates a folder and its missing parents. With `durable`, also syncs the new names to disk. */
+/** Creates a folder and its missing parents. With `durable`, also syncs their directory entries to disk. */
 export function makeFolder(folder: string, durable: boolean): void {
   const first = makeFolders(folder);
   if (first === undefined || !durable) return;

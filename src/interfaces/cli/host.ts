@@ -457,8 +457,8 @@ export interface OpenClient extends AsyncDisposable {
   /** Address of the server, or null for the local store. */
   readonly remote: string | null;
   /**
-   * Returns a pointer that `client` can read. A URL of this machine's own server is read from the local
-   * store, and a handle gets the key that `keepKey` stored.
+   * Returns the pointer that `client` reads. For a URL of this machine's own server, it is a pointer of the local
+   * store. A handle gets the key that `keepKey` stored.
    */
   resolve(url: string): Promise<string>;
   /**

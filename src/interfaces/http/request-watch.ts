@@ -13,7 +13,7 @@ import {
 import type { Gauge, HttpDeps } from './deps.ts';
 import { jsonResponse } from './responses.ts';
 
-/** Maximum size in bytes of a body that is read at once, which is faster than streaming. */
+/** Maximum size in bytes of a request body that is read whole. For small bodies this is faster than streaming. */
 export const WHOLE_BODY_BYTES = 1024 * 1024;
 
 type Answer = Response | Promise<Response>;

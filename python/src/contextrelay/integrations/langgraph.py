@@ -898,7 +898,7 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
     def _chain(
         self, start: Optional[FileInfo], by_id: Dict[str, FileInfo], deltas: Set[str]
     ) -> List[_Stored]:
-        """Returns a checkpoint and its ancestors, back to the stored value of each of these delta channels.
+        """Returns the checkpoint ``start`` and its ancestors, until each channel in ``deltas`` has a stored value.
 
         Most checkpoints store no value for a delta channel. The value is rebuilt from the nearest stored
         value and the later writes.

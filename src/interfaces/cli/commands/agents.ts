@@ -97,8 +97,8 @@ stored as a payload, and the agent gets an excerpt and a pointer. With --reply-t
         .map(({ id, to: name }) => {
           const route = routes.get(name);
           const session = listed?.agents.find((each) => each.name === name)?.session;
-          // A session that can be woken but was not woken runs on another machine. Only `relay agents
-          // --watch` on that machine can wake it.
+          // A session that can be woken but was not woken usually runs on another machine, where `relay
+          // agents --watch` can wake it. If it runs on this machine, waking it failed.
           const later =
             session?.reach === 'now'
               ? 'not woken from here; told at its next turn at the latest'
