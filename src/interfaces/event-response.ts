@@ -70,8 +70,8 @@ export function eventResponse<T>(events: AsyncIterable<T>, o: EventWriter<T>): R
 }
 
 /**
- * Returns a stream that fails if more than `most` bytes wait for a slow client, which then reconnects. For
- * sources that ignore backpressure: waiting bytes would fill the memory.
+ * Returns a stream that fails if more than `most` bytes wait for a slow client, which then reconnects. Use it for
+ * sources that ignore backpressure: otherwise the waiting bytes would fill the memory.
  */
 export function endForSlowReader(
   source: ReadableStream<Uint8Array>,

@@ -180,9 +180,9 @@ export interface MessageMark extends Shape<typeof mark> {}
 const conversation = z.object({
   id: text,
   agents: z.array(text),
-  /** Number of messages. */
+  /** Number of messages in the conversation. */
   messages: count,
-  /** Number of messages after which a person must allow more. */
+  /** Maximum number of messages. Agents can send more only after a person has allowed it. */
   limit: count,
   started_at: time,
   last_at: time,

@@ -426,7 +426,7 @@ const searchHit = z.object({
 export interface SearchHit extends Shape<typeof searchHit> {}
 
 const unsearched = z.object({
-  /** True while the missing content is being indexed. False if this relay will never search it. */
+  /** True while the content that was not searched is being indexed. False if this relay never searches that content. */
   indexing: z.boolean().describe('true while the rest is being indexed; false if the rest is never searched'),
   /** Up to 20 artifacts that were searched only in part: the first `searched` of `size` bytes. */
   artifacts: z.array(

@@ -33,7 +33,7 @@ export async function askPerson(
   }
 }
 
-/** Waits until a question is answered. A program that has crashed can call it again. */
+/** Waits until a question is answered. After a crash, a program can call this again with the same question. */
 export async function waitForAnswer(
   questions: QuestionsApi,
   posted: AskedQuestion,

@@ -103,8 +103,8 @@ export class ContextRelay {
   }
 
   /**
-   * Returns whether this client has the shared encryption key of a channel. If not, it announces encrypted
-   * payloads without their payload keys, and subscribers of the channel cannot decrypt them.
+   * Returns whether this client has the shared encryption key of a channel. Without this key, the client announces
+   * encrypted payloads without their payload keys, and subscribers of the channel cannot decrypt them.
    */
   async hasChannelKey(channel: string): Promise<boolean> {
     return (await channelKey(this.#channelKeys, channel)) !== undefined;
@@ -383,10 +383,10 @@ export class ContextRelay {
   }
 
   /**
-   * Pulls a payload and passes it to `use`. The relay counts a pull as soon as it starts. So if `use` fails,
-   * for example because the encryption key is wrong, the next pull sends the same idempotency key and is not
-   * counted again. With `counts`, a pull of a payload whose pulls are limited is only a look, which the relay
-   * does not count. If `counts` is a function that then returns true, the pull is counted after all.
+   * Pulls a payload and passes it to `use`. The relay counts a pull when it starts. If `use` then fails, for example
+   * because the encryption key is wrong, the next pull sends the same idempotency key, so that the relay does not count
+   * it again. `counts` is for encrypted payloads with a limited number of pulls: they are read with a look, which the
+   * relay does not count. If `counts` is a function, it is called after `use`. If it returns true, the pull is counted.
    */
   async #pullAndUse<T>(
     url: string,
@@ -438,8 +438,8 @@ function sliceRange(bytes: Uint8Array, { start, end }: { start: number; end: num
 }
 
 /**
- * Returns the error for a look that the relay would count as a pull. Older relays count it, and every relay
- * does so for anonymous callers.
+ * Returns the error for a read that should be a look but that the relay would count as a pull. Older relays count every
+ * look. All relays count the looks of anonymous callers.
  */
 function wouldCount({ max_pulls, size }: Inspected): RelayError {
   const often = max_pulls === 1 ? 'once' : `${max_pulls} times`;

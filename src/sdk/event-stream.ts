@@ -5,8 +5,8 @@ import { type HttpCall, HttpClient, type HttpOptions, isTransient } from './http
 import { toQuery } from './verb-calls.ts';
 
 /**
- * Returns a client for event streams. It does not retry. It times out if nothing arrives while four
- * heartbeats were due.
+ * Returns a client for event streams. The client does not retry. A stream times out if nothing arrives for four
+ * heartbeat intervals.
  */
 export function streamClient(options: HttpOptions, signal: AbortSignal | undefined): HttpClient {
   return new HttpClient({ ...options, retries: 0, timeout: 4 * SSE_HEARTBEAT_MS, signal });

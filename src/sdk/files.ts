@@ -56,7 +56,7 @@ export interface FileWriteOptions extends CallOptions {
   readonly idempotencyKey?: string;
 }
 
-/** One file of `FileSpace.write`, which writes several small files at once. */
+/** A file for `FileSpace.write`, which writes several files with one call. */
 export interface FileToWrite extends Omit<FileWriteOptions, 'idempotencyKey' | 'signal'> {
   readonly path: string;
   readonly content: string | Uint8Array;
@@ -191,7 +191,7 @@ export class FileSpace {
   /** Reads several files in few requests. Returns the files that exist, by path. */
   async read(paths: readonly string[], options: CallOptions = {}): Promise<Map<string, FileRead>> {
     const reads = new Map<string, FileRead>();
-    /** Reads some of the files with one request and returns the others. */
+    /** Reads the first files of `batch` with one request. Returns the paths that are still to be read. */
     const readSome = async (batch: readonly string[]): Promise<readonly string[]> => {
       const { files, left } = await this.#api.read(this.name, batch.slice(0, FILES_AT_ONCE), options);
       for (const { content, ...file } of files) reads.set(file.path, readOf(file, content));

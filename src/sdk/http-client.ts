@@ -51,8 +51,8 @@ const SLOWEST_UPLOAD_BYTES_PER_MS = 128;
  */
 const LARGE_BODY_BYTES = 1024 * 1024;
 /**
- * Maximum pause in ms between retries. If the server requests a longer pause (Retry-After), the call fails at
- * once.
+ * Maximum pause in ms between retries. If the server requests a longer pause (Retry-After), the call fails without a
+ * retry.
  */
 const LONGEST_WAIT_MS = 30_000;
 const FIRST_WAIT_MS = 200;
@@ -74,8 +74,8 @@ export class HttpClient {
   }
 
   /**
-   * Sends a call and reads the response with `read`. If reading fails, the whole call is retried. One
-   * deadline covers all attempts. But if `read` returns the body without reading it, only the wait for each
+   * Sends a call and reads the response with `read`. If reading fails, the whole call is retried. One deadline covers
+   * all attempts. If `read` returns the body without reading it, the deadline ends there, and only the wait for each
    * next part of the body is limited.
    */
   async run<T>(
@@ -419,8 +419,8 @@ function cleanText(text: string): string {
 }
 
 /**
- * Returns the result of the promise. If the signal aborts first, rejects at once. HTTP requests with this
- * signal are stopped. Any other work goes on, but its result is ignored.
+ * Returns the result of the promise. If the signal aborts first, rejects immediately. HTTP requests with this signal
+ * are stopped. Any other work goes on, but its result is ignored.
  */
 export async function abortable<T>(
   promise: Promise<T>,

@@ -94,7 +94,7 @@ export function httpPointers(calls: VerbCalls): HandWritten<typeof pointers> {
       const call = buildCall(pointers.pull, { id }, { headers, query: partQuery(part), doing: 'pull' });
       return client.run(call, async (answer) => {
         const found = await readPart(answer, client.base);
-        // Without a part in the answer, the server is the original ContextRelay server. It ignores the part
+        // If the answer has no part, the server is the original ContextRelay server. That server ignores the part
         // request and returns the whole payload, so cut the part here.
         return found ?? takePart((await readEnvelope(answer, id, client.base)).body, part, nativeMatcher);
       });

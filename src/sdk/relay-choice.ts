@@ -46,8 +46,8 @@ export class RelayChoice {
   }
 
   /**
-   * Remembers the base URL in a pointer that the client's own relay returned, because it can differ from the
-   * configured base URL. Pointers with this base URL are requested at the configured one. So the API key
+   * Remembers the base URL of a pointer that the client's own relay returned. This base URL can differ from the
+   * configured one. Pointers with the remembered base URL are then requested at the configured one, so that the API key
    * reaches no new host.
    */
   learn(url: string): void {

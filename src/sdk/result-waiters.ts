@@ -148,9 +148,9 @@ export class ResultWaiters {
   }
 
   /**
-   * Returns the result that the relay has stored for the task, or null. A message on the channel alone is no
-   * proof of a result. `announced` is the result in such a message. If it names the stored result, its URL is
-   * returned, because only this URL can contain the encryption key.
+   * Returns the result that the relay has stored for the task, or null. A message on the channel alone is no proof of a
+   * result. `announced` is the result in such a message. If both results are the same pointer, the URL of `announced`
+   * is returned, because only that URL can contain the encryption key.
    */
   async #fetchResult(id: string, announced: FoundResult | null = null): Promise<FoundResult | null> {
     try {

@@ -201,8 +201,8 @@ export function keepExtending(message: ReceivedMessage, lost?: () => void): { st
       clearInterval(timer);
       lost?.();
     });
-  // The clocks of the relay and this machine may differ, so the lease may end earlier than computed. Never
-  // assume more than the default lease. Then the renewal is not too late.
+  // The clocks of the relay and of this machine may differ, so the computed rest of the lease may be too long. Use at
+  // most the default lease, so that the renewal does not come too late.
   const timer = setInterval(extend, Math.max(Math.min(lease, LEASE_MS) / 3, 100));
   return { stop: () => clearInterval(timer) };
 }

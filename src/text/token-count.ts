@@ -41,8 +41,8 @@ export function tokenCounter({ charClasses, rankOf }: TokenTable): (text: string
 }
 
 /**
- * Maximum size of a piece in bytes. A UTF-16 code unit has at most three bytes in UTF-8, and a contraction such as
- * `'ll` may follow a slice.
+ * Maximum size of a piece in bytes. A UTF-16 code unit has at most three bytes in UTF-8. A contraction such as `'ll`
+ * may follow a piece of TOKEN_SLICE_CHARS.
  */
 const MAX_PIECE_BYTES = 3 * (TOKEN_SLICE_CHARS + 4);
 /**

@@ -15,11 +15,11 @@ export const NO_TOKEN = -1;
 type Token = string | readonly number[] | Uint8Array;
 
 /**
- * Builds the table. It starts with 32-bit integers: the number of slots of each hash table, then the slots. A slot
- * has two integers: a hash of the token; and the rank plus one in the low 18 bits (0 means empty) with bits of a
- * second hash above. One byte per character follows, with its class. Tokens of each length have their own hash table,
- * so that lookups of short tokens, the most frequent, touch few memory pages. Token bytes are not stored: 46 hash
- * bits identify a token, with about one false match in 70 trillion lookups.
+ * Builds the table. It starts with 32-bit integers: first the number of slots of each hash table, then all slots. After
+ * the integers, one byte per character contains its class. A slot has two integers. The first is a hash of the token.
+ * The low 18 bits of the second are the rank plus one (0 means an empty slot), its other bits come from a second hash.
+ * Short tokens have a hash table per token length, so that lookups of these most frequent tokens touch few memory
+ * pages. Token bytes are not stored: 46 hash bits identify a token, with about one false match in 70 trillion lookups.
  */
 export function makeTokenTable(tokens: readonly Token[]): Uint8Array<ArrayBuffer> {
   const texts = tokens.map(bytesOf);
@@ -202,7 +202,8 @@ export class TokenPieces {
     if (ASCII_PIECE.test(text)) {
       const end = ASCII_PIECE.lastIndex;
       const next = text.charCodeAt(end);
-      // Another next character, or the end of the text, could change the piece.
+      // Before any other character, or at the end of the text, the piece could end elsewhere. The code below then
+      // decides.
       if (end - from < LONG_PIECE && ((next >= 0x20 && next < 0x7f) || (next >= 0x09 && next <= 0x0d)))
         return end;
     }

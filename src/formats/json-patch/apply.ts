@@ -42,7 +42,9 @@ interface PatchOptions {
 export interface Patched {
   readonly doc: Json;
   readonly bytes: number;
-  /** Changed parts, by the first segment of their path: the changed children, or `all`. */
+  /**
+   * Changed children of each top-level member, by the name of the member. `all` means that any child may have changed.
+   */
   readonly touched: ReadonlyMap<string, Set<object> | 'all'>;
 }
 

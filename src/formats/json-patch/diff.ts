@@ -69,8 +69,8 @@ function commonItems(a: Json[], b: Json[]): [number, number][] {
     return j === undefined ? [] : [[i, j]];
   });
   /**
-   * `ends[n]` is the index in `pairs` of the pair that ends an increasing sequence of n + 1 pairs. Of several
-   * such sequences, it is the one that ends with the smallest index in `b`.
+   * `ends[n]` is the index in `pairs` at which an increasing sequence of n + 1 pairs ends. If there are several such
+   * sequences, it is the sequence whose last pair has the smallest index in `b`.
    */
   const ends: number[] = [];
   const before: number[] = [];

@@ -48,8 +48,8 @@ export function relayAgent({ agent, card, tasks, signal, webhooks }: AgentOption
     const task = params.message?.taskId ? await find(a2a.send, params.message.taskId) : null;
     const record = task ? await tasks.proceed(agent, task, params) : await tasks.submit(agent, params);
     if (!webhook?.url) return record;
-    // A client that repeats a message names its webhook again. Do not add the webhook twice; only follow the
-    // task, in case nobody does.
+    // A client that repeats a message names its webhook again. Do not add the webhook twice, but follow the task again:
+    // the server that followed it may have stopped.
     if (record.webhooks.some(({ config }) => config.url === webhook.url)) webhooks.follow(record, tasks);
     else await webhooks.add({ ...webhook, taskId: record.id }, context.requestedVersion, record, tasks);
     return record;

@@ -21,7 +21,7 @@ interface StartedConversation {
   readonly task?: string;
 }
 
-/** Maps messages and A2A contexts of one caller to threads. A repeated message finds its first thread. */
+/** Maps messages and A2A contexts of one caller to threads. A repeated message gets the thread of its first arrival. */
 export function conversationsOf(core: RelayCore, relay: Relay, caller: Caller) {
   const { engine, env } = core.deps;
   const prefix = `ten.${caller.tenant}/a2a/`;
@@ -49,8 +49,8 @@ export function conversationsOf(core: RelayCore, relay: Relay, caller: Caller) {
       const stored = await contexts.get(key);
       const access = stored ? await accessTo(stored.value) : 'absent';
       if (access === 'foreign' && key === shared) {
-        // Another API key uses this context name for a thread that this caller may not write to. Store the
-        // name for this caller's key only.
+        // Another API key uses this context name for a thread to which this caller may not write. Store the name only
+        // for the API key of this caller.
         key = `${prefix}context/${caller.keyId}/${name}`;
         continue;
       }
@@ -102,7 +102,10 @@ export function conversationsOf(core: RelayCore, relay: Relay, caller: Caller) {
     recordTask: (digest: string, begun: StartedConversation, task: string) =>
       save(digest, { ...begun, task }),
 
-    /** Returns the thread of a message that version 0.1.0 accepted, by the message id, or null. */
+    /**
+     * Finds the thread of a message that version 0.1.0 accepted, by the id of the message. Returns null if there is
+     * none.
+     */
     async legacyThread(agent: string, messageId: string): Promise<string | null> {
       const name = encodeURIComponent(`${agent} ${messageId}`).slice(0, 500);
       return (await contexts.get(`${prefix}message/${name}`))?.value ?? null;

@@ -106,8 +106,7 @@ export function a2aOverHttp(o: A2AOptions) {
       const tasks = new TaskService(o.core, caller, base);
       await tasks.find(task).then(
         (record) => webhooks.follow(record, tasks),
-        // Do not report a missing task: it may have expired. If the server stopped before it stored the task,
-        // the client sends the task again.
+        // Do not report a missing task: it may have expired.
         (error) => error instanceof TaskNotFoundError || o.onError(error),
       );
     }
@@ -255,8 +254,7 @@ async function restResponse(call: Call, rest: string): Promise<Response> {
   try {
     validateVersion(context.requestedVersion, await agent.getAgentCard(), 'HTTP+JSON');
     const fields = endpoint.body ? await jsonBody(call) : queryParams(c.req.query());
-    // Use a path parameter that cannot be decoded as it is. No task has such an id, so the answer is "not
-    // found".
+    // If a path parameter cannot be decoded, use the raw text. No task has such an id, so the answer is "not found".
     const pathParams = Object.entries(endpoint.path.exec(rest)!.groups ?? {}).map(([name, text]) => [
       name,
       percentDecoded(text) ?? text,

@@ -49,7 +49,7 @@ export interface Turn {
   readonly message: Message;
   readonly context_id: string;
   readonly thread_id: string;
-  /** The task that the message continues, and its earlier messages. */
+  /** The task that the message continues, with the earlier messages of the task. */
   readonly task?: { readonly id: string; readonly history: readonly Message[] };
 }
 

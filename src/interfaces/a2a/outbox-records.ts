@@ -18,8 +18,8 @@ export interface OutboxEntry {
 }
 
 /**
- * Returns the outbox of a caller: the stored list of tasks whose webhooks are not yet notified of the task's
- * end. A task is added before the request that adds the webhook is answered.
+ * Returns the outbox of a caller: the stored list of tasks whose webhooks must still be notified of the task's end. A
+ * task enters the list before the client that adds the webhook gets its answer.
  */
 export function outboxOf({ engine, env }: Deps, caller: Caller, base: string) {
   const records = recordsOf<OutboxEntry>(engine.records);
@@ -33,8 +33,8 @@ export function outboxOf({ engine, env }: Deps, caller: Caller, base: string) {
      */
     mark: async (task: string) => (await records.get(key(task)))?.revision ?? null,
     /**
-     * Removes the entry. Returns false if the task was added again since `mark`: another webhook may wait for
-     * its end.
+     * Removes the entry. Returns false if the task was added again since `mark`, because another webhook may then wait
+     * for the end of the task.
      */
     remove: (task: string, mark: number) => records.delete(key(task), { expect: mark }),
   };

@@ -78,8 +78,8 @@ async function publicPointer(id: string, relay: Relay): Promise<string> {
 }
 
 /**
- * Stores an answer in A2A JSON, with pointers in place of large and binary parts. The contents of its artifacts also
- * go into the task's thread. If the call is repeated, neither parts nor artifacts are stored again.
+ * Stores an answer in A2A JSON, with pointers in place of large and binary parts. The contents of the answer's
+ * artifacts also go into the task's thread. If the call is repeated, neither parts nor artifacts are stored again.
  */
 async function recordAnswer(record: TaskRecord, text: string, relay: Relay): Promise<Outcome> {
   let answer: AgentAnswer | null;

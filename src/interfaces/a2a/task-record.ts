@@ -94,8 +94,8 @@ export interface Webhook {
    */
   readonly key?: string;
   /**
-   * Last state of which the webhook was notified; at first, the state in which it was added. Absent in task
-   * records of version 0.1.0.
+   * Last state of which the webhook was notified. Initially the state that the client knew when it added the webhook.
+   * Absent in task records of version 0.1.0.
    */
   readonly knows?: StateAt;
   /**

@@ -61,9 +61,9 @@ export class TaskService {
   }
 
   /**
-   * Creates a task and pushes it to the agent. A repeated message gets its existing task, because the client
-   * probably missed the answer. It starts a new task only if the first one was canceled or got a later
-   * message: the client then knows the first one.
+   * Creates a task and pushes it to the agent. A repeated message gets its existing task, because the client probably
+   * missed the answer. It starts a new task if the first task is gone, was canceled or got a later message. In the last
+   * two cases the client knows the first task.
    */
   async submit(agent: AgentEntry, request: SendMessageRequest): Promise<TaskRecord> {
     const message = validateMessage(request);
@@ -217,8 +217,8 @@ export class TaskService {
   }
 
   /**
-   * Updates a task with its result. Without a result, sets its state to `working` once the agent has pulled it. Reads
-   * the task itself, not only its receipts: receipts are write-behind, and a crash may lose them.
+   * Adds the result to the task record. Without a result, sets the state to `working` once the agent has pulled the
+   * task. Reads the task of the relay and not only its receipts: receipts are write-behind, and a crash may lose them.
    */
   async #current(record: TaskRecord, revision: number): Promise<TaskRecord> {
     if (isOver(record) || isWaiting(record)) return record;
@@ -252,8 +252,8 @@ export class TaskService {
   }
 
   /**
-   * Finds the task of a message that version 0.1.0 accepted. That version stored only the thread of each message id,
-   * so this finds the task in that thread whose message has the same text.
+   * Finds the task of a message that version 0.1.0 accepted. That version stored only the thread of each message id, so
+   * this searches the thread for the task whose first message has the same text.
    */
   async #findLegacyTask({ name }: AgentEntry, message: Message): Promise<TaskRecord | null> {
     const thread = await this.#conversations.legacyThread(name, message.messageId);

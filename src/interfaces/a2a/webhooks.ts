@@ -23,8 +23,8 @@ import type { TaskService } from './task-service.ts';
  */
 const RETRY_MS = 1_000;
 /**
- * Maximum number of attempts. They take more than 20 minutes, enough for a receiver to restart. After that,
- * only the next server tries again.
+ * Maximum number of attempts. They take more than 20 minutes, enough for a receiver to restart. After the last attempt,
+ * only the next server that starts tries again.
  */
 const ATTEMPTS = 7;
 /**
@@ -55,8 +55,9 @@ export class Webhooks {
   readonly #o: WebhooksOptions;
   readonly #defer: (work: () => Promise<unknown>) => void;
   /**
-   * Tasks with a follower, by id. If `follow` is called again for a task, the value becomes a function that starts a
-   * new follower after the current one, which may be about to end. Otherwise the value is null.
+   * Tasks with a follower, by id. The value is null, or a function if `follow` was called again for the task. The
+   * function starts a new follower after the current one has ended, because the current one may already be about to
+   * end.
    */
   readonly #followed = new Map<string, (() => void) | null>();
 
@@ -117,8 +118,8 @@ export class Webhooks {
         this.#followed.delete(id);
         if (!this.#o.stopping.aborted) again?.();
       });
-    // A stopping server does not wait for these notifications: the outbox keeps their tasks for the next
-    // server.
+    // A stopping server does not wait for these notifications. Their tasks stay in the outbox, and the next server
+    // sends the notifications.
     this.#defer(() => Promise.race([notified, aborted(this.#o.stopping)]));
   }
 

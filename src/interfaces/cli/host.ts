@@ -157,8 +157,8 @@ export interface OutputHost {
   /** Runs a proxy between an MCP client and a server until one of them ends. Returns the exit code. */
   wrapMcp(o: WrapOptions): Promise<number>;
   /**
-   * Records that this process writes pulled text to the pipe on stdout, so that a `relay tee` that reads the
-   * pipe does not shorten the text again.
+   * Records that this process writes pulled text to the pipe on stdout. A `relay tee` that reads the pipe then does not
+   * shorten the text again.
    */
   notePulled(): Promise<void>;
 }
@@ -245,13 +245,13 @@ export interface SessionHost {
    */
   find(name: string | undefined, cwd: string): Promise<SessionInfo>;
   /**
-   * Yields the turns of a session with masked secrets. Counts in `tally` the transcript lines of an unknown
+   * Yields the turns of a session with masked secrets. `tally.skipped` counts the transcript lines of an unknown
    * format.
    */
   turns(session: SessionInfo, tally?: { skipped: number }): AsyncIterable<Turn>;
   /**
-   * Searches the turns of sessions. `behind` is the number of sessions that are not indexed yet, so that
-   * their turns are missing.
+   * Searches the turns of sessions. `behind` is the number of sessions that are not indexed yet. Their turns are not
+   * found.
    */
   search(
     query: string,

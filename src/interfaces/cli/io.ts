@@ -210,9 +210,7 @@ export async function pipedText({ stdin }: Io, enough: (text: string) => boolean
 /** Exit code after Ctrl-C. Shells use the same code (128 + SIGINT). */
 export const INTERRUPTED = 130;
 
-/**
- * Returns a signal that aborts on Ctrl-C or SIGTERM, after calling `onStop`. A second Ctrl-C exits at once.
- */
+/** Returns a signal that aborts on Ctrl-C or SIGTERM, after calling `onStop`. A second Ctrl-C exits immediately. */
 export function interruption(onStop?: () => void): Disposable & { readonly signal: AbortSignal } {
   const controller = new AbortController();
   const stop = () => {

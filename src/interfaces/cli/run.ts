@@ -101,8 +101,8 @@ async function tellOfGuide(
 }
 
 /**
- * Finds the command that the first words name. `tail` gets the global flags between these words, then all
- * further words.
+ * Finds the command whose name is in the first words. `tail` contains the global flags between these words, then the
+ * remaining words.
  */
 function route(argv: readonly string[]): { commandPath: string[]; node: Node; tail: string[] } {
   // `relay help X` shows the help of command X. If X is not a command, the command `help` looks for a guide.
@@ -248,8 +248,8 @@ function argumentsIn(usage = ''): { min: number; max: number } {
 const TAKES_WORDS = /(<(title|task)(\|-)?>|\[msg\|-\])( --|$)/;
 
 /**
- * Prints an error and its hint to stderr and returns the exit code. An error of the relay that begins with the
- * name of a field, such as `"max_pulls" is 0`, names the option of the command instead: `--max-pulls is 0`.
+ * Prints an error and its hint to stderr and returns the exit code. If an error of the relay begins with the name of a
+ * field, such as `"max_pulls" is 0`, prints the name of the command's option instead: `--max-pulls is 0`.
  */
 function fail(thrown: unknown, io: Io, options: object): number {
   // The reader closed the pipe early, as in `relay pull … | head`. This is not an error.

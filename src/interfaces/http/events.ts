@@ -75,8 +75,8 @@ function serializeMessage({ gap, ...message }: Message): string {
 }
 
 /**
- * Streams the events after the id `from`, until the client disconnects, the server stops or the caller's API
- * key is revoked. A stream without any event sends the id `from`, so that the client can resume there.
+ * Streams the events after the id `from`, until the client disconnects, the server stops or the caller's API key is
+ * revoked. If the stream ends without any event, it sends the id `from`, so that the client can resume there.
  */
 export function liveEvents<T>(
   c: Context,
@@ -96,7 +96,7 @@ export function liveEvents<T>(
       return write(event);
     },
     tail: () => (hasSent ? '' : `id: ${from}\n\n`),
-    // Some runtimes send the headers only with the first bytes of the body, so send a line at once.
+    // Some runtimes send the headers only with the first bytes of the body, so send a line immediately.
     head: 'retry: 1000\n\n',
     headers: { ...EVENT_HEADERS, ...SECURITY_HEADERS },
     ended: () => closed.abort(),

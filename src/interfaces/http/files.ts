@@ -83,7 +83,10 @@ export function fileRoutes(serve: Serve): void {
   });
 }
 
-/** Reads several files from the request body: their contents, and the other fields as in a JSON request. */
+/**
+ * Reads a request body with several files: one line of JSON, then the bytes of each file. Returns the fields of the
+ * JSON, and the contents of the files.
+ */
 async function sentFiles(c: Context) {
   const length = Number(c.req.header('content-length') ?? Number.NaN);
   if (!(length <= JSON_BODY_BYTES)) throw tooLarge('a request with several files', JSON_BODY_BYTES);
@@ -123,7 +126,8 @@ async function contentResponse(
     const requested = requestedRange(header, `"${file.etag}"`, file.size);
     if (requested === 'unchanged')
       return bytesResponse(null, 304, contentHeaders(file.text, `"${file.etag}"`));
-    // The range is valid only for this version, so read it even if a newer one exists meanwhile.
+    // The range is valid only for the version of `file`, so read this version, even if a newer one is written
+    // meanwhile.
     if (requested) [range, at] = [requested, file.version];
   }
   const { file, body } = await relay.files.get(space, path, { version: at, range });

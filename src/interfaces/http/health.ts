@@ -167,9 +167,9 @@ function usageGauges(usage: Usage, ageMs: number): Gauge[] {
 type StoreProbe = () => Promise<RelayError | null>;
 
 /**
- * Returns a function that tests the store: it always reads, and writes every few seconds. It returns null, or
- * `store_full` without throwing, because a full store still serves reads and deletes. It throws
- * `store_unavailable` if the store is closed, damaged or not writable.
+ * Returns a function that tests the store: it always reads, and writes every few seconds. It returns null if the store
+ * works. If the store is full, it returns the error `store_full` and does not throw it, because a full store still
+ * serves reads and deletes. It throws `store_unavailable` if the store is closed, damaged or not writable.
  */
 function storeProbe(deps: Pick<HttpDeps, 'core'>): StoreProbe {
   let written = Number.NEGATIVE_INFINITY;

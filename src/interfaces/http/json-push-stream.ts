@@ -158,7 +158,8 @@ class Scanner {
 }
 
 /**
- * Returns the index of the closing quote, else the index of an incomplete escape, else the end of the text.
+ * Returns the index of the closing quote. If there is none, returns the index of an incomplete escape, or else the
+ * length of the text.
  */
 function completeLength(text: string): number {
   const find = (char: string, from: number) => {

@@ -154,7 +154,7 @@ function relayHeaders(p: Peeked): Record<string, string> {
 async function pushInput(c: Context): Promise<PushInput> {
   const request = c.req.raw;
   const query = c.req.query();
-  // Without a declared length this is NaN, and every comparison below is false.
+  // Without a declared length this is NaN. Every comparison below is then false, and the body is read as a stream.
   const length = Number(request.headers.get('content-length') ?? Number.NaN);
   const common = {
     idempotency_key: request.headers.get('idempotency-key') ?? undefined,

@@ -9,9 +9,7 @@ export interface RateLimits {
   readonly perAddress: number;
   /** Maximum number of requests per second with all API keys of one tenant. Default: no limit. */
   readonly perTenant?: number;
-  /**
-   * Size of a bucket in seconds: as many requests as are allowed in this time may come at once. Default: 2.
-   */
+  /** Size of a bucket in seconds. One burst may contain as many requests as are allowed in this time. Default: 2. */
   readonly burst?: number;
 }
 
@@ -23,11 +21,11 @@ const BYTES_PER_TOKEN = 1024 * 1024;
  */
 const REMEMBERED = 20_000;
 /**
- * Maximum delay in ms before a rejection is sent. The delay slows down clients that retry at once, and it is
+ * Maximum delay in ms before a rejection is sent. The delay slows down clients that retry immediately, and it is
  * random, so that they do not retry together.
  */
 const HOLD_MS = 1_000;
-/** Maximum number of rejections that are delayed at the same time. Further rejections are sent at once. */
+/** Maximum number of rejections that are delayed at the same time. Further rejections are sent without a delay. */
 const MAX_HELD = 2_000;
 
 interface Bucket {

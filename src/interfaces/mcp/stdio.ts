@@ -36,7 +36,7 @@ export function serveMcpStdio(context: ToolContext, o: StdioOptions): Promise<vo
   );
   return new Promise((resolve) => {
     const { onmessage, onclose } = wire;
-    // Look at each message before the library does: it handles `subscriptions/listen` itself, so our server
+    // Look at each message before the library does. The library handles `subscriptions/listen` itself, so our server
     // would never see this message.
     wire.onmessage = (message: JSONRPCMessage) => {
       trackRequest(message);
@@ -74,9 +74,9 @@ function followListening(message: JSONRPCMessage, watches: Watches): void {
 const CLOSE_TIMEOUT_MS = 1_000;
 
 /**
- * Delays closing until all requests are answered, for at most `CLOSE_TIMEOUT_MS`. Otherwise the library would drop
- * requests of a shell pipe that closes stdin at once. The returned function must be called with every incoming
- * message.
+ * Delays closing until all requests are answered, for at most `CLOSE_TIMEOUT_MS`. Otherwise, if a shell pipe closes
+ * stdin after its last request, the library would drop the unanswered requests. The returned function must be called
+ * with every incoming message.
  */
 function answerBeforeClose(wire: StdioServerTransport, { stdin, stdout }: StdioOptions) {
   const open = new Set<RequestId>();

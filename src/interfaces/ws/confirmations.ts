@@ -1,16 +1,16 @@
 import type { Receipts } from '../../domain/receipts/receipts.ts';
 import type { RelaySocket } from './relay-socket.ts';
 
-/** Time in ms between a message and the ping whose pong confirms it. */
+/** Time in ms from a message to the ping that follows it. The pong of this ping confirms the message. */
 const PING_AFTER_MS = 250;
-/** Maximum number of sockets that are pinged at once. */
+/** Maximum number of sockets that are pinged in one batch. */
 const PINGS_PER_BATCH = 100;
 /** Maximum number of unconfirmed pointers per socket. Further pointers get no "notified" receipt from this socket. */
 const MAX_UNCONFIRMED = 256;
 
 /**
- * Collects the evidence for "notified" receipts: the pong that a client returns for a ping after a message.
- * Pings are sent in small batches, so that not all subscribers answer at once.
+ * Collects the evidence for "notified" receipts: the pong that a client returns for a ping after a message. Pings are
+ * sent in small batches, so that not all subscribers answer at the same time.
  */
 export class Confirmations {
   readonly #receipts: Receipts;

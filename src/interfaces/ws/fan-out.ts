@@ -36,7 +36,7 @@ export class FanOut {
   #members = 0;
   #queue: Entry[] = [];
   #sending: Promise<void> | null = null;
-  /** Sequence number of the newest entry that has been sent to all sockets in `#sockets`. */
+  /** Sequence number of the newest entry that was sent, or is being sent, to the sockets in `#sockets`. */
   #position = 0;
 
   constructor(options: FanOutOptions) {
@@ -98,8 +98,8 @@ export class FanOut {
       await flushed;
     }
     socket.gap = view.owesGap;
-    // Keep this free of `await` after the last check of `#position`: the socket would miss an entry that is
-    // sent meanwhile.
+    // Do not `await` between the last check of `#position` and this `add`: the socket would miss an entry that is sent
+    // in between.
     if (socket.readyState === socket.OPEN) this.#sockets.add(socket);
   }
 

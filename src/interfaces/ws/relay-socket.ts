@@ -9,15 +9,18 @@ import { errorFrame, frameSubject, REFUSED, settle, TEXT } from './protocol.ts';
 export class RelaySocket extends WebSocket {
   caller!: Caller;
   /**
-   * The relay with the caller's rights. Set for group members, which acknowledge messages, and for patterns of
-   * channels.
+   * The relay with the caller's rights. Set for group members, which acknowledge messages, and for subscribers of
+   * several channels (wildcards). Otherwise null.
    */
   relay: Relay | null = null;
   /** Base URL of the pointers in the messages to this socket. */
   base!: string;
   channel!: string;
   group: string | null = null;
-  /** The fan-out that sends messages to this socket. Null for group members and for patterns of channels. */
+  /**
+   * The fan-out that sends messages to this socket. Null for group members and for subscribers of several channels
+   * (wildcards).
+   */
   source: { leave(socket: RelaySocket): void } | null = null;
   /** Sequence number of the newest log entry that this socket has got. */
   seq = 0;

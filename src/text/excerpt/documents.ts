@@ -2,7 +2,7 @@ import { Fields, JsonPairs } from './fields.ts';
 import type { Line } from './line-reader.ts';
 import type { ExcerptKind } from './recognisers.ts';
 
-/** Number of lines at the start of a text that show whether it is a document. */
+/** Number of lines at the start of a text that are read to decide whether it is a document. */
 export const LOOK_LINES = 30;
 
 /** Reports an important line. */
@@ -11,7 +11,7 @@ type Found = (line: Line, priority: number) => void;
 /** Ranks the lines of a text that is not the output of a run, such as JSON, a table, a listing, a diff or HTML. */
 export interface DocumentReader {
   readonly kind: ExcerptKind;
-  /** Reads a line. Calls `found` at once if the line is important regardless of later lines. */
+  /** Reads a line. Calls `found` immediately if the line is important regardless of later lines. */
   add(line: Line, found: Found): void;
   /** Calls `found` for the lines whose importance is known only at the end. */
   end(found: Found): void;
@@ -218,7 +218,7 @@ class HtmlReader implements DocumentReader {
   #headings = 0;
   /** Number of lines of text since the last heading. */
   #texts = 0;
-  /** Kind of the current element, if its content is not part of the page's text. */
+  /** Kind of the current HTML element, if the content of the element is not part of the page's text. */
   #aside: 'code' | 'nav' | null = null;
 
   add(line: Line, report: Found): void {

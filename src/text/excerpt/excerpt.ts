@@ -210,17 +210,15 @@ function rendered({ number, column, text }: Line): string {
   return column > 0 ? `${number}:${column} ${text}` : `${number} ${text}`;
 }
 
-/**
- * If at least this many omitted lines are similar to the line above a mark, the mark says how many they are.
- */
+/** If at least this many omitted lines are similar to the line above a mark, the mark contains their number. */
 const MIN_SIMILAR = 5;
 
 /** Returns the lines in order, with a mark for each gap. */
 function layOut(chosen: Line[], scanner: Scanner, total: number) {
   const lines = chosen.toSorted((a, b) => a.number - b.number || a.column - b.column);
   /**
-   * Number of shown lines by shape. The entry of a shape is deleted when a mark has counted its omitted
-   * lines, so that no second mark counts them.
+   * Number of shown lines by shape. The first mark below a line of a shape deletes the entry of the shape, so that no
+   * later mark counts the same omitted lines again.
    */
   const ofShape = new Map<number, number>();
   for (const line of lines) ofShape.set(scanner.shapeOf(line), (ofShape.get(scanner.shapeOf(line)) ?? 0) + 1);

@@ -9,7 +9,7 @@ interface Extreme {
   line: Line;
 }
 
-/** An excerpt shows an example of each value of a column that has at most this many different values. */
+/** If a column has at most this many different values, an excerpt shows an example of each. */
 const FEW_VALUES = 8;
 /** An excerpt shows this many of the largest numbers of a column. */
 const LARGEST = 3;
@@ -90,8 +90,8 @@ export class JsonPairs {
   #escaped = false;
 
   /**
-   * For each key whose scalar value ends in this line, calls `onField` with the key, the value and the nesting
-   * depth of their object.
+   * Reads one line or piece. Calls `onField` for each scalar member value that ends here, with the key, the value and
+   * the nesting depth of the object.
    */
   read(line: string, onField: (key: string, value: string, depth: number) => void): void {
     for (let at = 0; at < line.length; at++) {

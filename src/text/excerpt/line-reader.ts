@@ -24,7 +24,7 @@ export const PIECE_CHARS = 240;
 /** Maximum length of an escape sequence that may be split between two chunks. */
 const ESCAPE_CHARS = 256;
 
-/** Maximum number of bytes that are decoded at once, so that a large chunk creates no large string. */
+/** Maximum number of bytes that are decoded in one step, so that a large chunk creates no large string. */
 const DECODE_BYTES = 64 * 1024;
 
 /**

@@ -79,7 +79,7 @@ export class QuestionMatches {
     this.#before = [...this.#before.slice(1 - BEFORE), line];
   }
 
-  /** Calls `found` with the best lines, their score from 0 to 1, and the lines around each. */
+  /** Calls `found` for each of the best lines, with the score of the line from 0 to 1 and the lines around it. */
   best(found: (line: Line, score: number, around: readonly Line[]) => void): void {
     const best = this.#best();
     const most = best[0] ? this.#score(best[0].terms) : 1;

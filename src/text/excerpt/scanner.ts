@@ -45,8 +45,8 @@ const FIRST_LINES = 12;
 /** Number of lines of the first failure that come before the other failures. */
 const WHOLE_LINES = 28;
 /**
- * Number of unindented lines after an error that still belong to it. Used for errors that error words or a
- * log level show.
+ * Number of unindented lines after an error that still belong to it. Used for errors that were found by error words or
+ * by a log level, not by a recogniser.
  */
 const CONTEXT_AFTER = 2;
 const FEW_SUMMARIES = 8;
@@ -182,8 +182,8 @@ export class Scanner {
     const count = ++this.#counts[shape % COUNTED_SHAPES]!;
     let group = this.#groups.get(shape);
     if (!group) {
-      // An ordinary line was seen before, but its group no longer exists: the group was removed because it
-      // was frequent, or because there were too many groups. Do not store this line as a new example.
+      // This ordinary line was seen before, but its group was removed: the group was frequent, or there were too many
+      // groups. Do not store the line as a new example.
       if (inside || (count > 1 && (rank === null || rank === 'quiet'))) return;
       if (this.#groups.size >= GROUPS) this.#makeRoom();
       group = { rank, blocks: [], count: 0, last: 0 };

@@ -228,7 +228,10 @@ function skipString(text: string, from: number): number {
   throw syntaxError(text, text.length);
 }
 
-/** Returns the error with its position. The message does not quote the payload. */
+/**
+ * Returns the `not_json` error for a text that does not begin like JSON, ends too early or has a syntax error. Only a
+ * syntax error has a line and a column. The message does not quote the payload.
+ */
 function syntaxError(text: string, at: number): RelayError {
   const start = skipSpace(text, 0);
   if (at === start && at < text.length)

@@ -178,7 +178,7 @@ export async function cutToBudget(part: Part, budget: number, counter: TokenCoun
   const next = from
     ? `continue with lines=${Number(from) + text.split('\n').length}-`
     : 'request a smaller part';
-  // Remove the note of an earlier cut at a later line.
+  // Remove the note of an earlier cut: the text now ends at an earlier line than that note says.
   const about = part.about.replace(/; cut at \d+ characters; continue with lines=\d+-/, '');
   return { text, about: `${about}; cut at ${budget} tokens; ${next}`, truncated: true, tokens };
 }

@@ -14,7 +14,7 @@ export async function takePart(body: PartBody, part: PartRequest, matcherFor: Ma
   try {
     checkPartRequest(part);
   } catch (error) {
-    // Close the body here, because no reader does.
+    // Close the body here, because nobody reads the body of an invalid request.
     if (!(body instanceof Uint8Array)) await body.cancel().catch(() => {});
     throw error;
   }
@@ -95,8 +95,8 @@ async function takeLast(body: PartBody, count: number): Promise<Part> {
         chars -= lines[dropped]!.length + 1;
         lines[dropped++] = '';
       }
-      // Removing one line at a time would take quadratic time. So remove all dropped lines at once when they
-      // fill half of the array.
+      // Removing one line at a time would take quadratic time. So remove all dropped lines together when they fill half
+      // of the array.
       if (dropped > 1024 && dropped * 2 > lines.length) {
         lines = lines.slice(dropped);
         dropped = 0;

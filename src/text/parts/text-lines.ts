@@ -68,7 +68,7 @@ export async function wholeText(body: PartBody, what: string): Promise<{ text: s
 }
 
 /**
- * Number of bytes that are decoded at once. A body in memory is decoded in steps too, so that the consumer can stop
+ * Number of bytes that are decoded in one step. A body in memory is decoded in steps too, so that the consumer can stop
  * early.
  */
 const DECODE_BYTES = 64 * 1024;

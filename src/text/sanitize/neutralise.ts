@@ -253,8 +253,8 @@ const isSelectable = (char: string) =>
   /[\p{Emoji}\p{So}\p{Sm}\p{Script=Han}\p{Script=Mong}\p{Script=Mymr}]/u.test(char);
 
 /**
- * Invisible characters that may stay, each with a function that decides by the characters before and after it whether
- * the text needs it. Other invisible characters are removed.
+ * Invisible characters that may stay. The function of each looks at the characters before and after it and decides
+ * whether the text needs it. Other invisible characters are removed.
  */
 const NEEDED_INVISIBLE: readonly (readonly [
   unseen: RegExp,

@@ -112,7 +112,7 @@ stored as a payload, and the agent gets an excerpt and a pointer. With --reply-t
   },
 });
 
-/** Describes to people how a session gets its messages, by the reach of the agent. */
+/** How a session gets its messages, in words for people, by the `reach` of the agent. */
 const REACH = {
   now: 'can be woken',
   turn: 'told at its next turn',

@@ -83,7 +83,7 @@ project folder; its first prompt names the file.`,
 
 type Call = Pick<Invocation, 'io' | 'host' | 'open'>;
 
-/** Finds the session that the brief quotes. Returns null if the user named none and none exists. */
+/** Finds the session that the brief quotes. Returns null if the user named no session and none is found. */
 async function sessionToQuote({ host, io }: Call, name: string | undefined): Promise<SessionInfo | null> {
   const sessions = await host.sessions();
   if (name !== undefined) return sessions.find(name, io.cwd);

@@ -119,8 +119,8 @@ Code turns this code into 2, and Claude Code then wakes the session.`,
             : await host.projects.find(input.cwd ?? io.cwd, { gitMs: GIT_MS, lockMs: LOCK_MS });
         const around = { io, host, project };
         const starts = event === 'session-start';
-        // When a session starts, start git before opening the store, so that both work at the same time.
-        // Opening the store blocks the event loop, and git could not be started meanwhile.
+        // When a session starts, start git before opening the store, so that both work at the same time. Opening the
+        // store blocks the event loop, so git could otherwise start only afterwards.
         const early = starts ? sessionContext(client, event, input, around) : null;
         early?.catch(() => {});
         if (starts) await host.agents.prepare();
@@ -261,8 +261,8 @@ function combined(context: HookAnswer, attended: HookAnswer): HookAnswer {
 }
 
 /**
- * Waits for messages, prints them and returns `EXIT_REWAKE`. Ends at once if messages can reach the session
- * in a better way, or if no terminal is attached: `claude -p` would not exit before this hook.
+ * Waits for messages, prints them and returns `EXIT_REWAKE`. Ends immediately if messages can reach the session in a
+ * better way, or if no terminal is attached: `claude -p` would not exit before this hook.
  */
 async function waitForMessages(client: HookClient, input: HookInput, program: Program): Promise<number> {
   const { session, subAgent } = input;
@@ -278,8 +278,8 @@ async function waitForMessages(client: HookClient, input: HookInput, program: Pr
 }
 
 /**
- * Warns of claims of other agents on the files that a tool is about to change, once per claim and session.
- * The edit waits for this hook, so the hook first asks only whether the project has any claims.
+ * Shows claims of other agents on the files that a tool is about to change. A session sees each claim once. The edit
+ * waits for this hook, so the hook first asks only whether the project has any claims, and ends if there are none.
  */
 async function warnBeforeEdit(
   client: HookClient,
@@ -358,8 +358,8 @@ async function attendSession(
           : undefined,
       ...(client === 'opencode' ? { wakeMark } : {}),
       confirm: async () => {
-        // The client shows these messages in a later prompt. Until its next hook confirms them, they count only as
-        // sent.
+        // The client shows these messages in a later prompt. They count only as sent until the next hook of the session
+        // confirms that they were shown.
         if (event === 'wake')
           await attended.mark(messages, 'sent', client === 'opencode' ? 'opencode' : 'claude-rewake');
         else await attended.mark(messages, 'shown', event === 'stop' ? 'stop-hook' : 'hook');
@@ -502,8 +502,8 @@ async function inboxContext(io: Io, host: Host, agent: string, session: string |
 }
 
 async function saveBeforeCompaction(project: Project, input: HookInput, client: HookClient): Promise<void> {
-  // Gemini CLI runs this hook at every prompt, compaction or not. Only a manual compaction is certain, so
-  // ignore all other calls.
+  // Gemini CLI runs this hook at every prompt, even if it compacts nothing. Only the trigger `manual` proves a
+  // compaction, so ignore all other calls.
   if (client === 'gemini' && input.trigger !== 'manual') return;
   const { branch, commit, inFlight } = await project.git.status();
   await project.checkpoint({
@@ -517,8 +517,8 @@ async function saveBeforeCompaction(project: Project, input: HookInput, client: 
 }
 
 /**
- * Returns a reminder to sync if work was done since the last sync, and both the last sync and the last reminder are
- * older than the reminder interval.
+ * Returns a reminder to sync if there are commits since the last sync or changed files. Returns none if the last sync,
+ * or the last reminder of this session, is more recent than the reminder interval.
  */
 async function remindOfSync(project: Project, input: HookInput, { typed, env }: Io): Promise<HookAnswer> {
   const gap = reminderGap(env.RELAY_REMINDER);

@@ -82,8 +82,8 @@ first. In a pipe it prints one line per message: channel, tab, message. Messages
 });
 
 /**
- * Returns the messages that other agents sent to this agent, or none if the relay is too old to have them or
- * the key lacks the scope. Any other error becomes a warning, so that messages of channels are still shown.
+ * Returns the messages that other agents sent to this agent. Returns none if the relay is too old for such messages or
+ * the API key lacks the scope. Any other error becomes a warning, so that messages of channels are still shown.
  */
 async function sentMessages(
   io: Io,

@@ -292,7 +292,8 @@ export async function runWrapped(
     onOutput: (chunk) => output.write(chunk),
     ...(io.stderr.isTTY ? { onComplaint: (chunk) => io.stderr.write(chunk) } : {}),
   });
-  // Without this handler a rejection would be unhandled. `ended` is awaited below, which throws the error.
+  // Handle a rejection here, otherwise the runtime reports it as unhandled. `ended` is awaited below, where the error
+  // is thrown.
   ended.catch(() => {}).finally(() => output.end());
   const anything = await output.began;
   let outcome: PromptOutcome | null = null;
@@ -356,7 +357,7 @@ class OutputTee {
 
   end(): void {
     this.#began.resolve(false);
-    // Closing fails if storing has failed: the stream is then already closed.
+    // Ignore a failure: closing fails if storing has failed, because the stream is then already closed.
     this.#writer.close().catch(() => {});
   }
 }

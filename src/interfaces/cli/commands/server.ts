@@ -130,8 +130,7 @@ keys if others can reach it: on another address, with a --public-url that is not
       return;
     }
     const serving = await startOnFreePort(io, server, where, '', (o) => server.serve(o));
-    // Handle signals before printing the address: a script that waits for the address may stop the server at
-    // once.
+    // Handle signals before printing the address: a script that waits for the address may stop the server immediately.
     using _ = interruption(() => {
       io.note('Stopping. Open requests are still answered. Press Ctrl-C again to stop at once.');
       serving.stop();

@@ -109,9 +109,9 @@ const GEMINI_SHELL =
   /^<untrusted_context>\nOutput: (.*?)(?:\nExit Code: (\d+))?(?:\nProcess Group PGID: \d+)?\n<\/untrusted_context>$/s;
 
 /**
- * Answers the hook that a client runs after each tool call: `relay tee hook claude`. The answer replaces a long
- * result by an excerpt. An empty answer leaves the result unchanged: if it fits the budget, is not text or was
- * pulled.
+ * Answers the hook that a client runs after each tool call: `relay tee hook claude`. The answer replaces a long result
+ * by an excerpt. The answer is empty, and the result stays unchanged, if the result fits the budget, is not text or was
+ * pulled from the relay.
  */
 async function answerHook(
   client: string,

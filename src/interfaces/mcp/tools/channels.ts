@@ -58,8 +58,8 @@ export const CHANNEL_TOOLS = [
       }));
       const lines = (await Promise.all(opened)).map(messageLine).join('\n');
       const text = await cutToBudget(lines, context);
-      // If messages were cut from the answer, return no cursors, with which the client would mark them as
-      // read.
+      // If messages were cut from the answer, return no cursors. With the cursors, the client would also mark the
+      // missing messages as read.
       if (text !== lines)
         return { text: `${text}\nRead fewer messages: limit ${Math.ceil(messages.length / 4)}.` };
       const rest = more ? ' There are more messages.' : '';
@@ -110,7 +110,7 @@ interface ReadOptions {
 }
 
 /**
- * Maximum time in ms to wait for the next message: the last expected one may have expired and never arrive.
+ * Maximum time in ms to wait for the next message. The last expected message may have expired and then never arrives.
  */
 const QUIET_MS = 2_000;
 
