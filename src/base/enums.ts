@@ -17,7 +17,7 @@ export const TASK_STATES = ['queued', 'running', 'acked', 'done', 'failed', 'can
 
 export const TASK_STATUSES = ['done', 'failed', 'canceled'] as const;
 
-/** How soon a session of an agent sees a message: at once, at its next turn, when it starts again, or never. */
+/** How soon a session of an agent sees a message: immediately, at its next turn, when it starts again, or never. */
 export const AGENT_REACH = ['now', 'turn', 'start', 'no'] as const;
 
 /** Senders whose messages are shown to a session. */
@@ -95,8 +95,8 @@ export const ACTIVITY_KINDS = [
   'question.asked',
   'question.answered',
   /**
-   * Entries that were counted but not stored, because too many came at once or the store was slow. `count` is their
-   * number.
+   * Entries that were counted but not stored, because too many came in a short time or the store was slow. `count` is
+   * their number.
    */
   'left_out',
   /** Earlier entries have expired. A client that follows the log should reload its data. */

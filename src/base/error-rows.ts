@@ -411,7 +411,7 @@ export const ERRORS = {
     hint: 'Correct the setting, or remove it to use the default.',
   },
   aborted: {
-    /** No standard status: over HTTP, src/interfaces/http/request-watch.ts answers 400. */
+    /** 499 is not a standard status, so over HTTP the relay answers 400 (src/interfaces/http/request-watch.ts). */
     status: 499,
     message: 'Stopped: {what}.',
     hint: 'Try again.',

@@ -152,8 +152,8 @@ export const TEXT_JOB_TIME_MS = 10 * SECOND;
 /** Time without any progress after which a server closes a connection, because the client is probably gone. */
 export const CONNECTION_IDLE_MS = 120 * SECOND;
 /**
- * Maximum time that a job waits in one queue. Then it is refused with `overloaded`. A fold waits in two queues. Even
- * after both waits, the client gets its answer before `CONNECTION_IDLE_MS`.
+ * Maximum time that a job waits in one queue. Then it is refused with `overloaded`. A computation over the log of a
+ * thread (a fold) waits in two queues. Even after both waits, the client gets its answer before `CONNECTION_IDLE_MS`.
  */
 export const TEXT_JOB_WAIT_MS = CONNECTION_IDLE_MS / 2 - TEXT_JOB_TIME_MS;
 /** Heap size of a worker thread: several times the size of the largest payload as text. */
@@ -171,9 +171,9 @@ export const SECRET_FINDINGS = 100;
 export const INLINE_BLOB_BYTES = 128 * KiB;
 
 /**
- * Sizes of the blobs that a server appends to segment files. Smaller blobs are faster in the database. Larger blobs
- * would need too much memory while they are read. A blob of up to `INLINE_BLOB_BYTES` goes into the database if
- * nothing else is being written.
+ * Minimum and maximum size of the blobs that a server appends to segment files. Smaller blobs are faster in the
+ * database. Larger blobs would need too much memory while they are read. A blob of up to `INLINE_BLOB_BYTES` goes into
+ * the database if nothing else is being written.
  */
 export const SEGMENT_BLOB_BYTES = { min: 4 * KiB, max: MiB };
 
@@ -187,8 +187,8 @@ export const LATE_FILE_BYTES = 64 * KiB;
 export const ORPHAN_AGE_MS = HOUR;
 
 /**
- * Difference between the clocks of a relay and the cluster above which the relay warns. With a larger difference,
- * leases and expiry times differ between relays.
+ * The relay warns if its clock and the clock of the cluster differ by more than this. With a larger difference, leases
+ * and expiry times differ between relays.
  */
 export const CLUSTER_CLOCK_TOLERANCE_MS = 5 * SECOND;
 
@@ -226,9 +226,9 @@ export const VIEW_TOKENS_MAX = 100_000;
 export const VIEW_ITEM_TOKENS = 60;
 export const VIEW_SUMMARY_TOKENS = 150;
 /**
- * Number of bytes by which the log of a thread must grow after a snapshot of the state before the next snapshot is
- * written. After a snapshot that is larger than this, the log must grow by the size of that snapshot. A command folds
- * only the events after the last snapshot, about 10 on average.
+ * Number of bytes by which the log of a thread must grow between two snapshots of the state. If the last snapshot is
+ * larger than this, the log must grow by the size of that snapshot. A command applies only the events after the last
+ * snapshot, about 10 on average.
  */
 export const SNAPSHOT_LOG_BYTES = 8 * KiB;
 /** Maximum number of snapshots of a thread. Above it, every second snapshot is deleted. */
@@ -242,7 +242,7 @@ export const STATE_CACHE_BYTES = 64 * MiB;
 export const THREAD_KEYS = 1_000;
 /** Number of recent prompts that the token figures of a thread list. The event log lists all prompts. */
 export const RECENT_PROMPTS = 20;
-/** Maximum number of shown tokens that a client may report at once: more than the context of any model. */
+/** Maximum number of shown tokens that one report of a client may contain: more than the context of any model. */
 export const SHOWN_TOKENS = 100_000_000;
 export const THREAD_NAME_CHARS = 200;
 /** Maximum lifetime of a thread: ten years. A thread without a ttl does not expire. */
@@ -327,7 +327,7 @@ export const GROUP_RETRY_MAX_MS = HOUR;
  * Maximum number of messages of a group that are leased or wait for a retry. One small record contains all of them.
  */
 export const GROUP_IN_FLIGHT = 500;
-/** Maximum number of messages that one member holds at once. */
+/** Maximum number of messages that one member holds at the same time. */
 export const PREFETCH_MAX = 100;
 /** Number of recent acknowledgements that a group remembers. If one of them is repeated, the repetition succeeds. */
 export const GROUP_ACKS_KEPT = 256;
@@ -488,7 +488,7 @@ export const AGENT_MESSAGE_INLINE_BYTES = 4 * KiB;
 export const AGENT_EXCERPT_TOKENS = 400;
 /** Maximum number of messages in one list, and of messages that wait for one agent. */
 export const AGENT_MESSAGES_LISTED = 1_000;
-/** Default maximum number of messages that are shown to a session at once. The others follow at its next turn. */
+/** Default maximum number of messages that are shown to a session in one turn. The others follow in its next turn. */
 export const AGENT_MESSAGES_SHOWN = 10;
 /** Maximum number of recipients of one message. */
 export const AGENT_RECIPIENTS = 100;
@@ -561,8 +561,8 @@ export const PROJECT_LOCK_WAIT_MS = 30 * SECOND;
  */
 export const PROJECT_LOCK_STALE_MS = 60 * SECOND;
 /**
- * Timeout for requests of a hook to a remote relay. The agent waits for the hook, so the hook then continues without
- * the relay.
+ * Timeout for requests of a hook to a remote relay. The agent waits for the hook, so after the timeout the hook
+ * continues without the relay.
  */
 export const HOOK_REMOTE_MS = 300;
 /**
@@ -677,7 +677,7 @@ export const STEP_TIMEOUT_MS = HOUR;
 export const NOTIFY_MS = 30 * SECOND;
 /** Maximum size of a secret. */
 export const SECRET_BYTES = 64 * KiB;
-/** Maximum number of missed runs of a schedule that are handled at once. */
+/** Maximum number of missed runs of a schedule that are handled in one round. */
 export const PIPELINE_MISSED_RUNS = 1_000;
 /** Maximum size of the webhook request that starts a run. It is stored in an event. */
 export const WEBHOOK_BYTES = 64 * KiB;
@@ -713,7 +713,10 @@ export const FILE_METADATA_BYTES = 4 * 1024;
 
 /** Default number of earlier versions that a file keeps. */
 export const FILE_VERSIONS = 20;
-/** Maximum number of earlier versions that a file keeps. It is limited because all versions are read at once. */
+/**
+ * Maximum number of earlier versions that a file keeps. It is limited because one request reads the records of all
+ * versions.
+ */
 export const FILE_VERSIONS_MAX = 100;
 /** Maximum lifetime of a file: ten years. A file without a ttl does not expire. */
 export const FILE_TTL_MAX_S = 3650 * 24 * 3600;

@@ -1,11 +1,12 @@
 /**
- * Default number of items that are processed at once. It is high, so that an engine can commit many items together.
+ * Default number of items that are processed at the same time. It is high, so that an engine can commit many items
+ * together.
  */
 const WIDTH = 250;
 
 /**
- * Runs `work` on every item, at most `width` items at once. Returns the results in the order of the items. After a
- * failure, starts no further items, waits for the running ones and throws the error.
+ * Runs `work` on every item, at most `width` items at the same time. Returns the results in the order of the items.
+ * After a failure, starts no further items, waits for the running ones and throws the error.
  */
 export async function mapConcurrent<T, R>(
   items: Iterable<T> | AsyncIterable<T>,
@@ -38,7 +39,8 @@ export async function mapConcurrent<T, R>(
 }
 
 /**
- * Limits concurrency: at most `width` calls run at once. Other calls wait, and start in the order of their arrival.
+ * Limits concurrency: at most `width` calls run at the same time. Other calls wait, and start in the order of their
+ * arrival.
  */
 export class ConcurrencyLimit {
   readonly #waiting: (() => void)[] = [];

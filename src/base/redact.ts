@@ -76,7 +76,7 @@ const CREDENTIAL_FORMATS = (
   ] as const
 ).map(([kind, needs, pattern]): CredentialFormat => ({ kind, needs: needs.split(' '), pattern }));
 
-/** Returns the formats of which the text may contain credentials. */
+/** Returns the credential formats that may occur in the text. */
 export function credentialFormats(text: string): CredentialFormat[] {
   return CREDENTIAL_FORMATS.filter(({ needs }) => needs.some((part) => text.includes(part)));
 }

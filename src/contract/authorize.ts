@@ -11,8 +11,8 @@ import type { Verb } from './verb.ts';
 export function authorize<V extends Verb>(caller: Caller, verb: V, input?: ChannelsInput<V>): void {
   const beyond = beyondShare(caller, verb, input);
   if (beyond) throw beyond;
-  // A pointer may be readable without an API key. The domain knows this after it has found the pointer, and
-  // then checks the scope.
+  // The pointer may be readable without an API key, which only its record tells. So the domain checks the scope after
+  // it has read the record.
   if (verb.byLink) return;
   const refused = refusal(caller, verb, input);
   if (refused) throw refused;

@@ -12,7 +12,7 @@ export interface SubscribeOptions {
   readonly since?: shapes.Since;
   /** Name of a group that shares the messages: each message goes to one member, which gets a lease on it. */
   readonly group?: string;
-  /** Maximum number of messages of the group that this member leases at once. Default: 1. */
+  /** Maximum number of messages of the group that this member leases at the same time. Default: 1. */
   readonly prefetch?: number;
   readonly signal?: AbortSignal;
 }

@@ -3,8 +3,9 @@ import { isJsonObject, parseJson } from '../base/json.ts';
 import { decodeUtf8, encodeUtf8 } from '../base/utf8.ts';
 
 /**
- * Media type of several files with their bytes: one line of JSON, and below it the contents of the files in `files`,
- * one after the other. In the JSON, a file has `bytes`, the number of its bytes, instead of `content` and `encoding`.
+ * Media type of a body that contains several files: one line of JSON, and below it the contents of the files in
+ * `files`, one after the other. In the JSON, a file has `bytes`, the number of its bytes, instead of `content` and
+ * `encoding`.
  */
 export const FILES_TYPE = 'application/vnd.contextrelay.files';
 

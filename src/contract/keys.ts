@@ -30,7 +30,7 @@ export const keys = {
     args: [],
     answer: 'keys',
   }),
-  /** Revokes an API key and the share links that it created. They stop working at once. */
+  /** Revokes an API key and the share links that it created. The key and the links stop working immediately. */
   revoke: verb<(id: string, o?: { tenant?: string }) => Promise<shapes.RevokedKey>>('keys.revoke')({
     summary: 'Revoke a key, and the share links it created, at once',
     route: 'DELETE /keys/:id',

@@ -95,7 +95,8 @@ export const pointers = {
     scope: 'push',
     route: 'POST /push',
     args: [],
-    // The metadata of a task contains the channel for its result, on which the relay itself may announce a failure.
+    // The relay itself may announce a failure of a task on the channel `done_channel` in the metadata. So the sender
+    // must have access to this channel too.
     channels: ({ channel, metadata }) => [channel, channel ? text(metadata?.done_channel) : null],
     headers: { idempotency_key: 'Idempotency-Key' },
     query: ['count', 'excerpt'],
@@ -157,7 +158,7 @@ export const pointers = {
     args: ['ids'],
     repeatable: true,
   }),
-  /** Deletes a pointer at once. Only its owner may do this. */
+  /** Deletes a pointer immediately, before its expiry. Only its owner may do this. */
   delete: verb<(id: string) => Promise<void>>('pointers.delete')({
     summary: 'Revoke a pointer at once',
     scope: 'push',

@@ -69,7 +69,10 @@ export function partlyShown(
   return `${bytes(Math.min(shownBytes, size))} of ${bytes(size)} of ${name.replace(/\s+/g, ' ').slice(0, 80)}`;
 }
 
-/** Reads from an event which context its prompt showed only in part, and why its answer is incomplete. */
+/**
+ * Reads from the event of a prompt which context the prompt showed only in part, how many tokens the model pulled in
+ * addition, and why the answer is incomplete.
+ */
 export function readShortcomings(payload: { readonly [field: string]: Json | undefined }): Shortcomings {
   const incomplete = INCOMPLETE.find((why) => why === payload.incomplete);
   return {
@@ -87,7 +90,10 @@ const INCOMPLETE_ANSWER: { readonly [why in Incomplete]: (who: string) => string
   empty: (who) => `The answer of ${who} is empty.`,
 };
 
-/** Returns sentences about a prompt whose context was shown only in part, or whose answer is incomplete. */
+/**
+ * Returns sentences that warn about an answer: the model saw its context only in part, or the answer is incomplete.
+ * `who` is the subject of the sentences.
+ */
 export function promptWarnings(
   who: string,
   { partial = [], pulled_tokens: pulled = 0, incomplete }: Shortcomings,

@@ -9,8 +9,8 @@ import type { Scope } from './caller.ts';
 export type Method = (...args: any[]) => Promise<unknown> | AsyncIterable<unknown>;
 
 /**
- * The part of a verb, its input or its output, that differs between HTTP and the API method. The schema describes the
- * HTTP form.
+ * Says whether the input or the output of a verb differs between HTTP and the API method. In this case the schema
+ * describes the HTTP form.
  */
 export type Wire = 'input' | 'output';
 
@@ -87,7 +87,7 @@ interface Fields<
    * Fields that are sent in the query if the body is the raw payload, which may have any content type except JSON.
    */
   readonly raw?: readonly string[];
-  /** Name of the field of the answer that the method returns instead of the whole answer. */
+  /** Name of a field of the answer. The method returns the value of this field instead of the whole answer. */
   readonly answer?: K;
   /**
    * Set if the verb is idempotent, so that clients may retry it. GET requests and requests with an Idempotency-Key

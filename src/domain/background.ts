@@ -2,8 +2,8 @@ import type { Engine } from '../kernel/engine.ts';
 
 /**
  * Runs work that no caller waits for, after a commit. Errors are ignored, so the work must be repeatable from the
- * committed data, and nothing may depend on it. `run` starts the work at once. If the process could end with the
- * request, the engine keeps the process alive until the work has ended. Call `settle` before the store is closed.
+ * committed data, and nothing may depend on it. `run` starts the work immediately. If the process may end when the
+ * request ends, the engine keeps the process alive until the work has ended. Call `settle` before the store is closed.
  */
 export class Background {
   readonly #defer: Engine['defer'];

@@ -27,8 +27,8 @@ export async function withLease<T>(
     records.put(key, holder, { ...o, expect, expiresAt: env.now() + LEASE_MS });
   let revision = await putLease('absent').catch(async (error) => {
     if (!o.frees || !isRelayError(error, 'store_full')) throw error;
-    // The store has no room for a lease, so nobody can take it now. But work that started earlier may hold it, so
-    // check for its record.
+    // The store has no room for the record of a lease, so nobody can take the lease now. But work that started earlier
+    // may still hold it, so check whether the record exists.
     return (await records.get(key)) === null ? undefined : null;
   });
   if (revision === null) return undefined;

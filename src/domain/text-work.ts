@@ -8,10 +8,10 @@ import type { Content, Preview, PreviewKind } from '../text/preview/preview.ts';
 import type { FoldAnswers, FoldKind, LoadFold } from './threads/fold-job.ts';
 
 /**
- * Work whose cost grows with the length of a text or of a log. A server does this work outside its event
- * loop. A body that is passed in is always consumed or cancelled. A server may reject the work with
- * `overloaded` if too much work is waiting, and with `too_costly` if the work itself needs too much time or
- * memory. If exact counting of tokens would be too costly, the number is estimated if possible.
+ * Work whose cost grows with the length of a text or of a log. A server does this work outside its event loop. A body
+ * that is passed in is always consumed or cancelled. A server may reject the work with `overloaded` if too much work is
+ * waiting, and with `too_costly` if the work itself needs too much time or memory. If an exact token count would be too
+ * costly, the count is an estimate where possible.
  */
 export interface TextWork extends TokenCounter {
   count(text: string | BlobBody, o?: WorkOptions): Promise<TokenCount>;

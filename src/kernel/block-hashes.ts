@@ -99,9 +99,9 @@ export interface BodyChecksums {
 }
 
 /**
- * Returns the requested range of a body as a stream and verifies each block before it emits any byte of the
- * block. `source` must start at the block boundary before `start` (`alignToBlocks`). Throws at once if the
- * first blocks are damaged; later damage fails the stream.
+ * Returns the requested range of a body as a stream and verifies each block before it emits any byte of the block.
+ * `source` must start at the block boundary before `start` (`alignToBlocks`). Throws immediately if the first blocks
+ * are damaged; later damage fails the stream.
  */
 export async function checkedBody(
   source: ReadableStream<Uint8Array>,

@@ -92,10 +92,9 @@ export interface EngineState {
 }
 
 /**
- * An open store with its ports. An engine rejects input that it cannot store (`too_large`, `bad_request`); it
- * never truncates or drops input silently. `validate-input.ts` defines the valid keys, page limits and
- * values. Keys are ordered by their UTF-8 bytes. Expired data is invisible at once. Closing an engine twice
- * is allowed.
+ * An open store with its ports. An engine rejects input that it cannot store (`too_large`, `bad_request`); it never
+ * truncates or drops input silently. `validate-input.ts` defines the valid keys, page limits and values. Keys are
+ * ordered by their UTF-8 bytes. Data becomes invisible as soon as it expires. Closing an engine twice is allowed.
  */
 export interface Engine extends AsyncDisposable {
   readonly blobs: Blobs;
@@ -133,8 +132,8 @@ export class DeferredWork {
   readonly #running = new Set<Promise<void>>();
 
   /**
-   * Starts the work after `afterMs`, or at once if `afterMs` is 0. The promise resolves when the work has ended, even
-   * if the work failed.
+   * Starts the work after `afterMs`, or immediately if `afterMs` is 0. The promise resolves when the work has ended,
+   * even if the work failed.
    */
   defer(work: () => Promise<unknown>, afterMs = 0): Promise<void> {
     if (afterMs <= 0) return this.#run(work);
@@ -237,7 +236,7 @@ export class Followers {
     for (const stream of this.#wakes.keys()) this.wake(stream);
   }
 
-  /** Ends every subscription. Later subscriptions end at once. */
+  /** Ends every subscription. Later subscriptions end immediately. */
   end(): void {
     this.#ended.abort();
   }

@@ -72,8 +72,8 @@ export interface Moving {
   /** Returns the largest revision or sequence number that this store has used. */
   highestNumber(): Promise<number>;
   /**
-   * Makes this store use only revisions and sequence numbers larger than `above`. Call it on an empty store before
-   * the first import, and again after the last one. Throws `conflict` if the store's own numbers could collide with
+   * Makes this store use only revisions and sequence numbers larger than `above`. Call it on an empty store before the
+   * first import, and again after the last import. Throws `conflict` if the store's own numbers could collide with
    * numbers up to `above`.
    */
   prepare(above: number): Promise<void>;

@@ -37,9 +37,10 @@ export const unspaced = () =>
 const wordPattern = () => /[\p{L}\p{N}\p{Co}][\p{L}\p{N}\p{Co}\p{M}]*/gu;
 
 /**
- * Splits a query into terms. Removes endings, so that `entries` matches `entry` and `failed` matches `fails`.
- * A short last word also matches longer words, because the user may still be typing it. It does not if the
- * query ends like a sentence. Stop words are dropped, except from a query that consists only of stop words.
+ * Splits a query into terms. Removes endings, so that `entries` matches `entry` and `failed` matches `fails`. A last
+ * word of one or two letters also matches longer words that begin with it, because the user may still be typing it. If
+ * the query ends with `.`, `?` or `!`, such a last word matches only whole words. Stop words are dropped, except from a
+ * query that consists only of stop words.
  */
 export function queryTerms(query: string): Term[] {
   const all = [...query.toWellFormed().matchAll(wordPattern())].map(([word]) => word);

@@ -89,10 +89,10 @@ export interface Records {
 }
 
 /**
- * A prepared write. It becomes durable together with another write, the commit point, which lists it in `with`.
- * Before that, readers may or may not see it. If the commit point fails or is never written, the prepared write is an
- * orphan, which the caller or a sweep deletes. An engine with transactions commits all prepared writes together with
- * one fsync. An engine without transactions writes them at once.
+ * A prepared write. It becomes durable together with another write, the commit point, which lists it in `with`. Before
+ * that, readers may or may not see it. If the commit point fails or is never written, the prepared write is an orphan,
+ * which the caller or a sweep deletes. An engine with transactions commits all prepared writes together with one fsync.
+ * An engine without transactions writes each of them immediately, before the commit point.
  */
 export interface Staged {
   readonly key: string;

@@ -45,7 +45,7 @@ export function checkLimit(limit: number | undefined): number {
   throw badRequest(`a limit must be a whole number from 1 to ${PAGE_ITEMS_MAX}`);
 }
 
-/** Rejects NaN and Infinity. Comparisons with them would make a record immortal or expired at once. */
+/** Rejects NaN and Infinity. Compared with them, a record would never expire or would be expired immediately. */
 export function checkExpiry(expiresAt: number | undefined): void {
   if (expiresAt !== undefined && !Number.isFinite(expiresAt)) {
     throw badRequest('expiresAt must be a finite number of milliseconds');

@@ -11,7 +11,7 @@ import type { Engine } from '../../kernel/engine.ts';
 import { allRecords, asJson, entriesBehind, fromJson, isOneIn, recordsOf } from '../records.ts';
 import { SumRecords, WriteBehind } from '../write-behind.ts';
 
-/** Average number of writes between two checks whether the log must be trimmed. */
+/** Average number of writes after which the relay checks whether the log must be trimmed. */
 const TRIM_EVERY = 64;
 
 interface Store {
@@ -21,8 +21,8 @@ interface Store {
 
 /**
  * Log of what happens in each tenant, for people who watch the tenant. No caller waits for a write: entries are
- * collected in memory and written in batches shortly afterwards. A crash loses the entries that are still in memory.
- * If too many entries come at once, or the store is slow, entries are left out, and the log says how many.
+ * collected in memory and written in batches shortly afterwards. A crash loses the entries that are still in memory. If
+ * too many entries come in a short time, or the store is slow, entries are left out, and the log says how many.
  */
 export class ActivityLog {
   readonly #deps: Store;
@@ -50,7 +50,10 @@ export class ActivityLog {
     this.#behind.note(tenant, { items, figures: addFigures(figuresOf(what), figures) });
   }
 
-  /** Writes all waiting entries and token figures. Called before activity is read and before the store is closed. */
+  /**
+   * Writes all waiting entries and token figures. Called before activity is read, so that the answer is complete, and
+   * before the store is closed.
+   */
   async flush(): Promise<void> {
     await Promise.all([this.#behind.flush(), this.spending.flush()]);
   }
@@ -65,14 +68,17 @@ export class ActivityLog {
     const { first, last, count } = await logs.info(stream).catch(() => ({ first: 0, last: 0, count: 0 }));
     if (count <= ACTIVITY_WRITES_KEPT + TRIM_EVERY) return;
     if (!(await saveHours(this.#deps, tenant).catch(() => false))) return;
-    // Compute the first sequence to keep from the share of entries to keep. Sequences have holes, so only about
-    // ACTIVITY_WRITES_KEPT entries stay.
+    // `logs.trim` needs a sequence, but the limit is a number of entries. Sequences have holes, so the sequence is
+    // estimated from the share of entries to keep. About ACTIVITY_WRITES_KEPT entries stay.
     const share = ACTIVITY_WRITES_KEPT / count;
     await logs.trim(stream, { before: Math.ceil(last - (last - first) * share) }).catch(() => {});
   }
 }
 
-/** Joins two batches. Items beyond the limit of one entry are dropped, but `left_out` and the figures count them. */
+/**
+ * Joins two batches. Items beyond the limit of one entry are dropped. `left_out` and the figures still count the
+ * dropped items.
+ */
 function joined(older: ActivityEntry, newer: ActivityEntry): ActivityEntry {
   const items = [...older.items, ...newer.items];
   const beyond = items.splice(ACTIVITY_BATCH).reduce((sum, { count }) => sum + (count ?? 1), 0);
@@ -127,8 +133,8 @@ const hourlyKey = (tenant: string) => `ten.${tenant}/hourly`;
 const figuresPrefix = (tenant: string) => `ten.${tenant}/figures/`;
 
 /**
- * Counter that an event of a kind increases by 1. The counter of pulls grows by the number of pulls in the event. An
- * event whose kind is in `PUSHED` also counts as a push.
+ * The counter that an event increases, by kind of event. The event of a pull increases `pulls` by the number of pulls
+ * that it contains; all others increase their counter by 1. An event whose kind is in `PUSHED` also counts as a push.
  */
 const COUNTER: { readonly [kind: string]: Counted } = {
   'task.sent': 'tasks_sent',
@@ -227,8 +233,8 @@ export async function readFigures(
     if (point && hour >= hourOf(from)) points.set(name, { ...point, ...addFigures(sumsOf(point), figures) });
   };
   for (const [hour, figures] of Object.entries((await foldHours(store, tenant)).hours)) add(hour, figures);
-  // Each of these records contains one figure of one hour: a storage size, or a counter that an earlier
-  // version of the relay stored.
+  // Each record under `prefix` contains one figure of one hour: a storage size, or a counter that an earlier version of
+  // the relay stored.
   const records = recordsOf<number>(store.engine.records);
   for await (const { key, value } of allRecords(records, prefix, { after: prefix + hourOf(from) })) {
     const [hour, what] = key.slice(prefix.length).split('/') as [string, keyof Figures];
@@ -250,7 +256,7 @@ function emptyPoint(name: string): FiguresPoint {
   return { at, ...zeros, avoided_tokens: null, storage_bytes: null };
 }
 
-/** Figures of spending, in the order in which a record contains them. */
+/** Names of the token figures, in the order in which a record stores their numbers. */
 const SPENT = [
   'prompts',
   'input_tokens',

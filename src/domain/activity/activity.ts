@@ -139,7 +139,10 @@ async function between(logs: Logs, stream: string, low: number, high: number): P
   return found;
 }
 
-/** Scope that an API key needs in addition to `activity`, by the part of the event kind before the dot. */
+/**
+ * Maps the part of an event kind before the dot to the scope that an API key needs, in addition to `activity`, to see
+ * the event.
+ */
 const NEEDS: { readonly [subject: string]: Scope } = {
   thread: 'threads',
   artifact: 'threads',

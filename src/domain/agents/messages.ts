@@ -62,7 +62,7 @@ interface MessageRecord {
   readonly url?: string;
   readonly reply_to?: string;
   readonly at: number;
-  /** True if the sender is no session of a coding agent, or if a person chose the name of the session. */
+  /** True if the sender is not a session of a coding agent, or is a session whose name a person chose. */
   readonly trusted: boolean;
   /** Time until which the message is leased to a process that shows it. */
   readonly taken?: number;
@@ -331,8 +331,8 @@ export class Messages {
   }
 
   /**
-   * Counts the messages that wait for an agent. Also counts how many of them are held back, and returns the senders of
-   * these.
+   * Counts the messages that wait for an agent, and how many of them are held back. Also returns the senders of the
+   * messages that are held back.
    */
   async count(tenant: string, name: string): Promise<{ unread: number; held: string[]; heldCount: number }> {
     const waiting = await this.#waiting(tenant, name);

@@ -8,7 +8,7 @@ import { allRecords, type RecordsOf, recordsOf } from '../records.ts';
 const sessionsPrefix = (tenant: string) => `ten.${tenant}/session/`;
 const sessionKey = (tenant: string, name: string) => sessionsPrefix(tenant) + segment(name);
 
-/** A session with the time at which one of its hooks last reported it. */
+/** A session, and the time of the last report from one of its hooks. */
 export type SeenSession = Session & { readonly at: number; readonly ended?: boolean };
 
 /** Sessions of coding agents. Each name belongs to one session. */

@@ -39,10 +39,9 @@ export async function appendMessage(
 }
 
 /**
- * Trims a channel and subtracts the trimmed messages from the tenant's storage. A record contains the
- * sequence up to which messages were subtracted. If two processes trim at the same time, only one of them
- * subtracts. After a crash between the subtraction and the trim, a later call trims the messages without
- * subtracting them again.
+ * Trims a channel and subtracts the trimmed messages from the tenant's storage. A record stores a sequence; messages up
+ * to this sequence were already subtracted. If two processes trim at the same time, only one of them subtracts. After a
+ * crash between the subtraction and the trim, a later call trims the messages without subtracting them again.
  */
 export async function trimMessages(
   deps: ChannelDeps,
@@ -86,8 +85,8 @@ async function sumMessages(
 }
 
 /**
- * Records that the messages before `end` are subtracted from the tenant's storage, and returns the bytes of
- * the newly subtracted messages. Returns null if another process has changed the record meanwhile.
+ * Records that the messages before `end` no longer count toward the tenant's storage. Returns the bytes of the messages
+ * for which this is new. Returns null if another process has changed the record meanwhile.
  */
 async function noteTrimmed(
   deps: ChannelDeps,

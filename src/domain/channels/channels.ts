@@ -36,8 +36,8 @@ interface Announced {
 }
 
 /**
- * Interval in ms at which a process without a server publishes delayed messages that are due. Other processes may have
- * stored them.
+ * Interval in ms at which a process without a server publishes delayed messages that are due. The messages may come
+ * from other processes.
  */
 const RELEASE_EVERY_MS = 5_000;
 

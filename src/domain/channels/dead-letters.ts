@@ -143,8 +143,8 @@ export class DeadLetters {
   }
 
   /**
-   * Moves messages that are older than the cutoff and that no member holds now to the dead letters. This
-   * includes messages that wait for another attempt. Returns the new state of the group.
+   * Finds messages that are older than the cutoff and that no member holds now, and moves them to the dead letters.
+   * Messages that wait for another attempt are moved too. Returns the new state of the group.
    */
   async moveExpired(log: GroupLog, cutoff: number): Promise<GroupState> {
     const { engine, env } = this.#deps;
@@ -162,7 +162,8 @@ export class DeadLetters {
 
   /**
    * Moves messages to the dead letters. `seqs` is in ascending order. The cursor of the group moves to the last new
-   * message in `seqs`, so `seqs` must also contain all new messages before that one.
+   * message in `seqs`, so `seqs` must also contain all new messages before the last one. Otherwise the group would skip
+   * them.
    */
   async move(log: GroupLog, seqs: readonly number[], reason: DeadLetter['reason']): Promise<void> {
     const stream = channelStream(log.tenant, log.channel);

@@ -18,7 +18,7 @@ export interface DeliveredWork extends Readonly<Pick<Work, 'token' | 'attempt' |
 export interface Member extends Pick<Caller, 'name' | 'agent'> {
   readonly id: string;
   readonly since: number;
-  /** Maximum number of messages that are leased to the member at once. */
+  /** Maximum number of messages that are leased to the member at the same time. */
   readonly prefetch: number;
   deliver(work: DeliveredWork): void;
 }

@@ -169,7 +169,7 @@ export function nextDue(state: GroupState, now: number): number | null {
 }
 
 /**
- * Returns the time in ms from which the message can be handed out again. Both its lease and its wait have then ended.
+ * Returns the time in ms from which the message can be handed out again: when both its lease and its wait have ended.
  */
 function due({ until, again }: Work): number {
   return Math.max(until, again);

@@ -96,8 +96,8 @@ export class Groups {
         wake();
       },
     };
-    // Leave at once when the signal is aborted, even while the consumer is busy with a message. Otherwise
-    // the group would give this member work that it never processes.
+    // Leave immediately when the signal is aborted, even while the consumer is busy with a message. Otherwise the group
+    // would give this member work that it never processes.
     const leave = () => {
       delivery.leave(member);
       presence.changed();
@@ -265,8 +265,8 @@ export class Groups {
   }
 
   /**
-   * Moves old messages that no member holds to the dead letters. Removes groups that had no activity for a
-   * week and have no members and no open messages. Returns the lowest sequence that a group still needs.
+   * If a message is older than the cutoff and no member holds it, it becomes a dead letter. Removes groups that had no
+   * activity for a week and have no members and no open messages. Returns the lowest sequence that a group still needs.
    */
   async sweep(tenant: string, channel: string, cutoff: number): Promise<number> {
     let lowest = Number.POSITIVE_INFINITY;
@@ -303,10 +303,7 @@ export class Groups {
     return Math.max(requestedStart.after, retentionStart.after);
   }
 
-  /**
-   * Gives back messages that were claimed for a member that left before it saw them. If this fails, their
-   * leases expire.
-   */
+  /** Gives back messages whose member left before it saw them. If this fails, the leases of the messages expire. */
   #giveBack(log: GroupLog, undelivered: readonly DeliveredWork[]): void {
     for (const { entry, token } of undelivered) {
       this.#background.run(() => log.free(entry.seq, token));

@@ -44,10 +44,10 @@ export interface FileParts {
 }
 
 /**
- * Stores the records of files. An expired file is invisible at once. To delete a file, set `expires` of its head
- * record to 0. The caller, the sweep or the next writer then removes the data of the file, and usually the head
- * record last. Only the process that replaces or deletes the head record updates the quota, so no
- * bytes are added or freed twice.
+ * Stores the records of files. A file becomes invisible as soon as it expires. To delete a file, set `expires` of its
+ * head record to 0. The caller, the sweep or the next writer then removes the data of the file, and usually the head
+ * record last. Only the process that replaces or deletes the head record updates the quota, so no bytes are added or
+ * freed twice.
  */
 export class FileStore {
   readonly parts: FileParts;

@@ -112,8 +112,8 @@ export class Files implements Serves<typeof files> {
       deps.activity.note(at.tenant, { ...happened('file.written', caller, at), version: file.version, size });
       return file;
     } catch (error) {
-      // Delete the blob only after these two errors. After any other error, the write may be committed, so the blob
-      // must stay. If no record refers to it, the sweep deletes it.
+      // Delete the blob only if the write was refused with one of the two errors below. After any other error, the
+      // write may be committed, so the blob must stay. If no record refers to it, the sweep deletes it.
       const isRefused = isRelayError(error, 'file_changed') || isRelayError(error, 'idempotency_conflict');
       if (isRefused) await engine.blobs.delete(blob);
       throw error;

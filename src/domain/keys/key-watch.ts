@@ -2,9 +2,9 @@ import { KEY_CHECK_MS } from '../../base/limits.ts';
 import type { Caller } from '../../contract/caller.ts';
 
 /**
- * Watches the API keys of sockets and streams, which stay open longer than a request. If this process revokes
- * an API key, its sockets and streams are closed at once. If the API key expires or another process revokes
- * it, they are closed at the next check.
+ * Watches the API keys of sockets and streams, which stay open longer than a request. If this process revokes an API
+ * key, the sockets and streams of the key are closed immediately. If the key expires or another process revokes the
+ * key, they are closed at the next check.
  */
 export class KeyWatch {
   readonly #isValid: (caller: Caller) => Promise<boolean>;

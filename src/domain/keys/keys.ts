@@ -66,8 +66,8 @@ export class Keys {
   }
 
   /**
-   * Returns the caller with this API key or share token. Returns null if it is unknown, revoked or expired.
-   * Every call reads the store, so a revoked key is rejected at once.
+   * Returns the caller with this API key or share token. Returns null if it is unknown, revoked or expired. Every call
+   * reads the store, so a revoked key is rejected immediately.
    */
   async authenticate(secret: string): Promise<Caller | null> {
     if (isShareToken(secret)) return this.shares.authenticate(secret);
@@ -197,9 +197,9 @@ export class Keys {
   }
 
   /**
-   * Creates an API key. Writes the list entry first and then the record under the hash, which is the commit
-   * point. The plan's limit includes the list entry at once. So if two callers create the last allowed key
-   * at the same time, both may be rejected, but at most one succeeds.
+   * Creates an API key. Writes the list entry first and then the record under the hash, which is the commit point. The
+   * list entry counts against the plan's limit as soon as it is written, even without the record. So if two callers
+   * create the last allowed key at the same time, both may be rejected, but at most one succeeds.
    */
   async #make(
     tenant: string,

@@ -257,9 +257,9 @@ export class Pointers {
   async peek(caller: Caller, id: string): Promise<Peeked> {
     const loaded = await this.#parts.lookup.readable(caller, id);
     const peeked = describe(loaded.record, loaded.id);
-    // Each look of an anonymous caller at an encrypted payload, such as a search, uses up a pull, because no
-    // pull can be reserved for this caller. So the number of pulls left does not say how often it can still
-    // read the payload, and is left out.
+    // For an anonymous caller, no pull can be reserved. So each look at an encrypted payload, such as a search, uses up
+    // a pull. The number of pulls left would then not say how often the caller can still read the payload, so it is
+    // left out.
     const left = isAnonymous(caller) ? null : await pullsLeft(this.#parts.deps, caller, loaded);
     return left === null ? peeked : { ...peeked, pulls_left: left };
   }
@@ -278,8 +278,8 @@ export class Pointers {
 
   async delete(caller: Caller, rawId: string): Promise<void> {
     const { engine } = this.#parts.deps;
-    // A renewal moves the payload to another blob. So delete the record only if it still names the blob that was read,
-    // because this blob is deleted next.
+    // This method deletes the blob after the record. A renewal moves the payload to another blob and changes the
+    // record. So delete the record only at the revision that was read: otherwise the new blob would stay as an orphan.
     const { id, record } = await compareAndSet('a pointer', async () => {
       const found = await this.#parts.lookup.own(caller, rawId);
       const { revision: expect } = found;

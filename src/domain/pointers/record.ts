@@ -219,7 +219,7 @@ export async function countPull(
   const expiresAt = Math.min(keptUntil(record), env.now() + PULL_RETRY_WINDOW_MS);
   if (tries !== null && (await records.get(tries))) {
     const tried = await records.add(tries, 1, { max: 1 + PULL_RETRIES, expiresAt });
-    // `tried` is 1 if the counter of retries has expired since it was read. Then this pull is not free.
+    // The counter of retries may have expired since it was read. Then `tried` is 1, and this pull is not free.
     if (tried !== null && tried > 1) return true;
   }
   const reserved = !o.look && lookKey !== null && (await records.delete(lookKey));
@@ -430,11 +430,11 @@ function checkPlace(after: string): string {
 
 const handlesKey = (tenant: string) => `ten.${tenant}/handles`;
 
-/** Maximum number of handles that are reserved at once. */
+/** Maximum number of handles that are reserved by one write. */
 const MAX_BLOCK = 32;
 /**
- * Time in ms for which reserved handle numbers may be used. Older ones are skipped: other processes have given higher
- * numbers since, and lists are ordered by number.
+ * Time in ms for which reserved handle numbers may be used. Older reserved numbers are skipped: other processes may
+ * have given higher numbers meanwhile, and lists are ordered by number.
  */
 const FRESH_MS = 1_000;
 
@@ -448,8 +448,8 @@ interface Block {
 
 /**
  * Gives each pushed pointer of a tenant the next handle number. No number is given twice, but numbers may be skipped.
- * The first push reserves one number. Pushes in quick succession reserve up to `MAX_BLOCK` numbers at once, because
- * each reservation costs a write.
+ * The first push reserves one number. Pushes in quick succession reserve up to `MAX_BLOCK` numbers with one write,
+ * because each reservation costs a write.
  */
 export class Handles {
   readonly #blocks = new Map<string, Block>();
@@ -480,9 +480,8 @@ export class Handles {
 }
 
 /**
- * Number of handles that are skipped in a restored store. The backup does not contain the newest pushes,
- * which may have used these handles, and a handle is never used twice. A relay at full speed needs half a day
- * for this many pushes.
+ * Number of handles that are skipped in a restored store. Pushes after the backup may have used these handles, and a
+ * handle must never be used twice. A relay at full speed needs half a day for this many pushes.
  */
 const RESTORE_SKIPS = 100_000_000;
 

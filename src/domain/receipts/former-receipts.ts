@@ -20,8 +20,8 @@ const DUE_RECORDS = 'sys.rcp/';
 
 /**
  * Deletes about `most` receipt logs of earlier versions that have expired. Returns false if some are left. `takeOver`
- * deletes one log; if the pointer still exists, it first moves the receipts into the record. All logs that are listed
- * under `DUE_RECORDS` are handled in one call.
+ * deletes one log; if the pointer still exists, it first moves the receipts into the record. The limit does not apply
+ * to logs that are listed under `DUE_RECORDS`: one call handles all of them.
  */
 export async function dropFormerReceipts(
   { engine: { logs, records }, env }: Pick<Deps, 'engine' | 'env'>,

@@ -79,8 +79,8 @@ export class Receipts {
   }
 
   /**
-   * Called when the result of a task is pushed. The metadata of the push names the task. When the note is written, it
-   * is checked that the task belongs to the same tenant.
+   * Called when the result of a task is pushed. The metadata of the push names the task. The note is written only if
+   * the task belongs to the same tenant.
    */
   result(caller: Caller, pointer: string, metadata: JsonObject): void {
     const { task_id, status, summary } = metadata;

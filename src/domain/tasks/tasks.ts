@@ -93,8 +93,8 @@ export class Tasks {
   }
 
   /**
-   * Returns the channels that may have tasks: the channels that bridges have served, and the direct channels
-   * below them. The agent of a direct channel may have never connected.
+   * Returns the channels that may have tasks: the channels that bridges have served, and the direct channels below
+   * them. A direct channel is included even if its agent has never connected.
    */
   async #taskChannels(caller: Caller, { channels }: BridgesWork): Promise<string[]> {
     const names = [...channels.keys()];

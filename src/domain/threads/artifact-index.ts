@@ -38,9 +38,9 @@ interface Unfinished extends Place {
 }
 
 /**
- * Progress of the migration pass. The pass searches a tenant's threads for artifacts that an earlier version
- * of the relay indexed only in part. `after` is the list key of the last thread done, or null when all
- * threads are done. Artifacts created after `before` need no migration.
+ * Progress of the migration pass. The pass searches a tenant's threads for artifacts that an earlier version of the
+ * relay indexed only in part. `after` is the list key of the last thread that was examined, or null when all threads
+ * were examined. Artifacts created after `before` need no migration.
  */
 interface Pass {
   readonly before: number;
@@ -54,8 +54,8 @@ const THREADS_AT_ONCE = 20;
 /** Time in ms for which a search continues the migration pass before it answers. */
 const PASS_WAIT_MS = 250;
 /**
- * Time in ms for which a closing store continues to index. Without a server, each command closes the store, so
- * commands finish the indexing in this time.
+ * Time in ms for which a closing store continues to index. Without a server, every command closes the store, so
+ * indexing can delay the end of a command by this time.
  */
 const CLOSING_MS = 2_000;
 
@@ -181,7 +181,7 @@ export class ArtifactIndex {
   }
 
   /**
-   * Continues in the background the indexing that earlier processes, or earlier versions of the relay, have not
+   * Continues indexing in the background. Covers what earlier processes, or earlier versions of the relay, have not
    * finished.
    */
   resume(tenant: string): void {
@@ -266,7 +266,7 @@ export class ArtifactIndex {
 
   /**
    * Called if another process has changed the progress record. If that process has deleted the artifact, removes the
-   * sections that were written since.
+   * artifact from the index again, because sections may have been written after the deletion.
    */
   async #overtaken(tenant: string, root: ThreadRoot, artifact: Artifact): Promise<void> {
     const stored = await this.#artifacts.get(artifactKey(root, artifact.ref));
@@ -362,7 +362,7 @@ export function isSearchResult({ provenance }: Artifact): boolean {
  * break.
  */
 const LOOK_BYTES = 8 * 1024;
-/** Number of sections that are read at once. */
+/** Number of sections for which one call of `nextSections` reads the text. */
 const WINDOW = 16;
 
 const [LINE_FEED, SPACE] = [0x0a, 0x20];

@@ -51,8 +51,8 @@ export async function putArtifact(
   const scan = new ContentScan(input.body, input.size);
   const texts = workFor(caller, log.deps.texts);
   try {
-    // If the name can still change, store the content at once instead of staging it. A changed name means another key,
-    // and only stored content can be copied there.
+    // If the name can still change, put the content now instead of staging it. A changed name means another blob key,
+    // and only a blob that was put can be copied to that key.
     const options = { size: input.size };
     const staged = input.late ? null : await engine.blobs.stage(blob, scan.body, options);
     const { size, sha256: hash } = staged ?? (await engine.blobs.put(blob, scan.body, options));

@@ -104,8 +104,8 @@ export async function countArtifactTokens(
   previewText: string,
 ): Promise<ArtifactTokens> {
   const previewing = counter.count(previewText);
-  // Binary content has 0 tokens, because it cannot be pasted. Most contents equal their preview; their text
-  // is counted only once.
+  // A text that equals its preview, as most do, is counted only once. The text of binary content is empty, so binary
+  // content has 0 tokens.
   const counting = scanned.text === previewText ? previewing : counter.count(scanned.text);
   const [previewed, whole] = await Promise.all([
     previewing,

@@ -17,8 +17,9 @@ import { idOf, type ThreadRoot } from './keys.ts';
 import { firstState, isoTime, patchState, replayPatch, type SizedState } from './state.ts';
 
 /**
- * The state of a thread, its totals and its position in the log, after one log entry. They are computed from all
- * entries up to this one. The state object is never changed in place; other fields may be.
+ * The state of a thread, its totals and its position in the log, after one log entry. All of this is computed from the
+ * entries of the log up to and including this entry. The state object is never changed in place; other fields of the
+ * head may be.
  */
 export interface Head extends SizedState {
   readonly id: string;
@@ -80,7 +81,7 @@ export function advance(
 ): void {
   const payload = event.payload as { [field: string]: Json | undefined };
   // Do not assign the new totals to the head yet. `stateAfter` expects the totals before the event and adds the event
-  // itself.
+  // to them.
   const totals = addToTotals(head.totals, event);
   if (makesVersion(event)) {
     const version = head.version + 1;

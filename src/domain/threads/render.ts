@@ -43,7 +43,7 @@ const DEFAULT_SYSTEM = [
   '/constraints, /decisions, /facts, /open_questions, /plan and others. A number before an item is its index in the list.',
 ].join(' ');
 
-/** Texts that say how a reader can get the items that a view leaves out, by kind of reader. */
+/** For each kind of reader: the text that says how to get the items that a view leaves out. */
 const MORE: { readonly [reader in NonNullable<RenderOptions['reader']>]: ViewOptions['more'] } = {
   tools: () => 'Use search, or pull a list.',
   shell: (lists) => `Print them with: ${lists.map((list) => `relay state get /${list}`).join('; ')}`,
@@ -214,10 +214,10 @@ interface PreviewRequest {
 }
 
 /**
- * Chooses the artifacts that a prompt shows. First come the beginnings of pinned artifacts. Then come
- * passages that match the question, from sources before derived artifacts. Then comes the newest derived artifact,
- * such as the result of a step, because the question may refer to it. If there is no question or no match, the
- * newest artifacts follow the pinned ones, sources first.
+ * Chooses the artifacts that a prompt shows. First come the beginnings of pinned artifacts. Then come passages that
+ * match the question: passages of sources first, then passages of derived artifacts. Last comes the newest derived
+ * artifact, such as the result of a step, because the question may refer to it. If there is no question or no passage
+ * matches, the newest artifacts follow the pinned ones, sources first.
  */
 async function choosePreviews(
   log: ThreadLog,

@@ -15,7 +15,8 @@ import type { ThreadVerb } from './thread-log.ts';
 
 /**
  * Kinds of items in a view, in the order in which they are shown. `list` is the list of the state that contains them,
- * and `note` follows the list's name in the heading. `one` and `many` name the kind in the last line.
+ * and `note` follows the list's name in the heading. `one` and `many` name the kind in the last line of the view, which
+ * counts the omitted items.
  */
 const KINDS = {
   hard_constraints: {

@@ -6,13 +6,13 @@ import { allRecords, recordsOf } from '../records.ts';
 import { listPrefix } from './keys.ts';
 
 /**
- * Time in ms for which the figures of a changed thread are not cached. On an engine without transactions, the record
- * of the change may become visible up to this time before the change itself.
+ * Time in ms for which the figures of a changed thread are not cached. On an engine without transactions, readers may
+ * see the record of a change up to this long before they see the change itself, and would cache old figures.
  */
 const SETTLE_MS = 60_000;
 /** Time in ms after which a record of cached figures expires. The figures are then computed again. */
 const KEPT_MS = 30 * 24 * 60 * 60 * 1000;
-/** Maximum number of threads that are read at once. */
+/** Maximum number of threads that are read concurrently. */
 const READ_AT_ONCE = 50;
 
 /** Figures of one thread that are summed over threads. */

@@ -58,7 +58,10 @@ interface FoundThread extends ThreadMeta {
   readonly root: ThreadRoot;
 }
 
-/** What a commit does: it appends an event to the head that was read, or nothing because the work is already done. */
+/**
+ * What a commit does. Either it appends an event to the head that was read, or it does nothing because the work is
+ * already done.
+ */
 type Plan<T> =
   | { readonly done: T }
   | {
@@ -365,7 +368,7 @@ function shortText(value: Json | undefined): string | undefined {
 
 /** Maximum number of entries read per page. */
 const PAGE = 200;
-/** Approximate maximum bytes of a page. Parsing more at once would block the event loop. */
+/** Approximate maximum bytes of a page. Parsing more without a pause would block the event loop. */
 const PAGE_BYTES = 256 * 1024;
 /**
  * Number of work steps (see `WorkMeter`) after which applying events yields to the event loop. These steps
@@ -452,8 +455,8 @@ class Heads {
   }
 
   /**
-   * Returns the head from which a version is computed: the nearest earlier snapshot, or an empty head. By default
-   * returns the newest snapshot.
+   * Returns the head from which the computation of a version starts: the nearest snapshot that is not newer than the
+   * version, or an empty head if there is none. Without `version`, uses the newest snapshot.
    */
   async nearestSnapshot(root: ThreadRoot, version = Number.POSITIVE_INFINITY): Promise<MutableHead> {
     const marks = await this.#snapshots.marks(root);

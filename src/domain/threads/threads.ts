@@ -53,7 +53,7 @@ export const createThread: ThreadVerb<'create'> = async (log, caller, o = {}) =>
         what: 'This idempotency key was already used for a thread that has been deleted.',
         hint: 'Use a new idempotency key.',
       });
-    // If several requests create the thread at once, all of them use the meta record that was stored first.
+    // If several requests create the thread concurrently, all of them use the meta record that was stored first.
     const isFirst = await log.metas.put(metaKey(root), meta, { expect: 'absent', expiresAt: expires });
     if (isFirst === null) meta = (await log.metas.get(metaKey(root)))?.value ?? meta;
   }
@@ -304,9 +304,8 @@ const EXPIRED_LEASE_KEPT_MS = 24 * 60 * 60 * 1000;
 const ONE_LINE = /^[^\p{C}]{1,200}$/u;
 
 /**
- * Takes or renews the lease of a thread. If several callers ask at once, only one of them gets the lease.
- * The lease is advisory, because writes do not check it. Pipelines use it so that two processes never
- * execute the same run.
+ * Takes or renews the lease of a thread. If several callers ask at the same time, only one of them gets the lease. The
+ * lease is advisory, because writes do not check it. Pipelines use it so that two processes never execute the same run.
  */
 export const holdThread: ThreadVerb<'hold'> = async (log, caller, id, o) => {
   checkLease(o);

@@ -67,8 +67,8 @@ function decodeURIComponentSafely(text: string): string {
 }
 
 /**
- * Capability for full-text search in artifacts. A result is cached for 5 minutes at most. A new artifact or progress
- * of the index makes it stale earlier.
+ * Capability for full-text search in artifacts. A result is cached for 5 minutes at most. The cached result becomes
+ * stale earlier if an artifact is added or the index makes progress.
  */
 export const retrievalSearch: Capability = {
   name: 'retrieval.search',
