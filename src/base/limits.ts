@@ -226,9 +226,9 @@ export const VIEW_TOKENS_MAX = 100_000;
 export const VIEW_ITEM_TOKENS = 60;
 export const VIEW_SUMMARY_TOKENS = 150;
 /**
- * Number of bytes by which the log of a thread must grow between two snapshots of the state. If the last snapshot is
- * larger than this, the log must grow by the size of that snapshot. A command applies only the events after the last
- * snapshot, about 10 on average.
+ * Number of bytes by which the log of a thread must grow between two snapshots of the state. If the next snapshot would
+ * be larger than this, the log must grow by the size of the next snapshot. A command applies only the events after the
+ * last snapshot, about 10 on average.
  */
 export const SNAPSHOT_LOG_BYTES = 8 * KiB;
 /** Maximum number of snapshots of a thread. Above it, every second snapshot is deleted. */
@@ -248,13 +248,16 @@ export const THREAD_NAME_CHARS = 200;
 /** Maximum lifetime of a thread: ten years. A thread without a ttl does not expire. */
 export const THREAD_TTL_MAX_S = 3650 * 24 * 3600;
 
-/** Number of newest actions that compaction keeps. It also keeps every action that is still referenced. */
+/** Number of newest actions that compaction keeps. Consecutive equal actions are merged first and count as one. */
 export const COMPACT_ACTIONS = 50;
-/** Number of newest refs that compaction keeps. It also keeps every ref that is still referenced. */
+/**
+ * Number of newest artifact links that compaction keeps. It also keeps every link whose ref occurs elsewhere in the
+ * state.
+ */
 export const COMPACT_REFS = 200;
-/** Number of actions at which the relay compacts a state automatically. */
+/** Number of actions above which the relay compacts a state automatically. */
 export const AUTO_COMPACT_ACTIONS = 500;
-/** Number of refs at which the relay compacts a state automatically. */
+/** Number of artifact links above which the relay compacts a state automatically. */
 export const AUTO_COMPACT_REFS = 1_000;
 
 export const ARTIFACT_BYTES = 50 * MiB;

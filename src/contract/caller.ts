@@ -50,7 +50,7 @@ export const LOCAL_CALLER: Caller = { tenant: RELAY_TENANT, keyId: 'local', name
 /**
  * Returns the caller with the agent name that its client states. Without API keys, the agent name becomes the name of
  * the caller, under which it sends. With API keys, the caller keeps the name of the key, and the agent name is a
- * second, unverified field.
+ * second, unverified field. Callers with a share link and anonymous callers stay unchanged.
  */
 export function actingAs(caller: Caller, agent: string | null | undefined, open: boolean): Caller {
   if (!agent || agent === caller.name || isAnonymous(caller) || caller.thread !== undefined) return caller;

@@ -123,7 +123,7 @@ export class RunFold {
   }
 }
 
-/** Parses a status. Clients write the events of runs, so an unknown value counts as failed. */
+/** Parses the final status of a run. Clients write the events of runs, so an unknown value counts as failed. */
 export function parseStatus(value: Json | undefined): RunStatus {
   const statuses = ['done', 'failed', 'interrupted', 'partial', 'cancelled'] as const;
   return statuses.find((status) => status === value) ?? 'failed';

@@ -150,7 +150,10 @@ export class DeferredWork {
     return promise;
   }
 
-  /** Runs all waiting work now, including work that is deferred while it runs. Resolves when all of it has ended. */
+  /**
+   * Runs all waiting work now, including work that is deferred while it runs, in at most `CLOSING_ROUNDS` rounds.
+   * Resolves when the work of these rounds has ended.
+   */
   async settle(): Promise<void> {
     for (let round = 0; round < CLOSING_ROUNDS; round++) {
       for (const begin of [...this.#waiting]) begin();
@@ -213,7 +216,7 @@ export class Followers {
         if (page.length === 0) await grown.promise;
       }
     } catch (error) {
-      // The store was closed during the read. End the subscription without an error.
+      // If the store was closed during the read, end the subscription without an error.
       if (!this.#ended.signal.aborted) throw error;
     } finally {
       wakes.delete(wake);

@@ -118,7 +118,10 @@ export class Agents {
     this.#deps.activity.note(caller.tenant, { kind, ...doneBy(caller), agent, channel });
   }
 
-  /** Lists bridges first, then sessions and then followers. Each kind is sorted by name. */
+  /**
+   * Lists bridges first, then sessions and then followers. Each kind is sorted by name. Leaves out an agent if the
+   * caller may use none of its channels.
+   */
   async list(caller: Caller): Promise<{ agents: Agent[] }> {
     const kinds = [this.#present(caller), this.#sessions(caller), this.#followers(caller)];
     const seen = (await Promise.all(kinds)).flat().map((agent) => ({

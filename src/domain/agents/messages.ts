@@ -454,8 +454,8 @@ export class Messages {
 }
 
 /**
- * Returns the name to which a reply goes: the agent that wrote the message. If no agent is named, returns
- * the name of the API key.
+ * Returns the name of the sender, to which a reply goes: the name of the agent, or the name of the API key if no agent
+ * is named.
  */
 function writerOf({ from, agent }: Pick<MessageRecord, 'from' | 'agent'>): string {
   return agent ?? from;

@@ -40,8 +40,8 @@ export class TaskResults {
   /**
    * Stores the result of a task. It is called for a push that names a task, after the commit and before the
    * announcement: a subscriber that gets the announcement can then find the result by the task's id. After a crash, a
-   * retry of the push stores the result. Returns false if the caller may not settle the task, so the push is not its
-   * result.
+   * retry of the push stores the result. Returns false if the caller may not settle the task, so the push does not
+   * count as the result.
    */
   async note(
     caller: Caller,

@@ -28,7 +28,10 @@ export interface Passage {
   readonly line: number;
 }
 
-/** Searches all threads of the tenant, or one thread that the caller may read. Best match first. */
+/**
+ * Searches one thread, or all threads of the tenant if `id` is null. Returns only hits in threads that the caller may
+ * read, best match first.
+ */
 export async function searchArtifacts(
   log: ThreadLog,
   caller: Caller,

@@ -106,8 +106,8 @@ export async function putArtifact(
     if (isLong) await index.begin(caller.tenant, [artifact]);
     return { ...withPath(root, artifact), state_ref };
   } catch (error) {
-    // Discard only if the event is not committed, because a reference without content is worse than an
-    // orphan. Ignore errors here: the caller needs the first error, and the sweep deletes orphans.
+    // Discard only if the event is not committed, because a reference without content is worse than an orphan. Ignore
+    // errors here: the caller needs the first error, and an orphan is deleted with its thread.
     const head = await log.heads.load(root).catch(() => undefined);
     if (head !== undefined && !head?.refs.includes(ref))
       await discard(log, caller.tenant, root, ref, blob).catch(() => {});

@@ -144,7 +144,8 @@ export class ThreadLog {
   }
 
   /**
-   * Returns the meta record of a thread. A missing thread and another tenant's thread give the same error.
+   * Returns the meta record of a thread. A thread that does not exist and a thread that the caller may not access give
+   * the same error.
    */
   async meta(caller: Caller, id: string): Promise<FoundThread> {
     const isAllowed = caller.thread === undefined || caller.thread === id;
@@ -181,8 +182,8 @@ export class ThreadLog {
 
   /**
    * Computes an answer of the given kind from the log of a thread, up to the highest of `versions` (see `FoldJob`). The
-   * computation runs in a worker thread if there is one. It starts at the nearest snapshot, or with `withOps` at the
-   * first event.
+   * computation runs in a worker thread if there is one. It starts at the newest snapshot that is not newer than the
+   * lowest of `versions`, or with `withOps` at the first event.
    */
   async fold<K extends FoldKind>(
     { tenant }: Pick<Caller, 'tenant'>,
@@ -268,8 +269,8 @@ export class ThreadLog {
   }
 
   /**
-   * Moves operations that are too large for a log entry into a blob. If the entry is then not written, the
-   * sweep deletes the blob.
+   * Moves operations that are too large for a log entry into a blob. If another append comes first, `append` deletes
+   * the blob. After a crash or another error, the blob stays until the thread is deleted.
    */
   async #offloadOps(root: ThreadRoot, event: StoredEvent): Promise<StoredEvent> {
     const { engine, env } = this.deps;
@@ -506,7 +507,10 @@ class Heads {
     return marks.findLast((mark) => mark.count <= count) ?? { seq: 0, count: 0 };
   }
 
-  /** Returns the event with its operations. Reads the operations from their blob if necessary. */
+  /**
+   * Returns the event with its operations. Reads the operations from their blob if necessary. If the blob is missing,
+   * returns the event without operations.
+   */
   async withOps(event: StoredEvent): Promise<StoredEvent> {
     if (event.ops_blob === undefined) return event;
     const found = await this.#engine.blobs.get(event.ops_blob);
