@@ -378,7 +378,7 @@ export const SSE_HEARTBEAT_MS = 15 * SECOND;
 export const RECEIPT_DELAY_MS = SECOND;
 /** Maximum number of pointers whose receipts wait to be written. More receipts are dropped, to limit memory. */
 export const RECEIPTS_WAITING = 10_000;
-/** Maximum number of clients that the receipts of a pointer list. */
+/** Maximum number of receipts of a pointer. Each reader has one receipt per stage, for any number of pulls. */
 export const RECEIPT_READERS = 500;
 
 /**

@@ -297,8 +297,9 @@ export class Pointers {
   }
 
   /**
-   * Writes the record and returns the record that is in the store. If an earlier push with the same
-   * idempotency key came first, this is the record of the earlier push.
+   * Writes the record and returns the record that is in the store. If an earlier push with the same idempotency key and
+   * the same request came first, this is the record of the earlier push. If the requests differ, throws
+   * `idempotency_conflict`.
    */
   async #commit(
     caller: Caller,

@@ -191,13 +191,14 @@ function reached(caller: Caller, loaded: Loaded | null): Loaded {
 }
 
 /**
- * Counts a pull against `max_pulls` before the payload is sent. Returns true if the pull is a free retry,
- * which is not counted. A free retry has the same caller and the same idempotency key as a counted pull. Up
- * to `PULL_RETRIES` retries are free within `PULL_RETRY_WINDOW_MS` after the counted pull. The pull after
- * them is counted again. `check` runs only for a counted pull. If `check` throws, the pull is not counted.
+ * Counts a pull of a pointer with `max_pulls` before the payload is sent. Does nothing for other pointers. Returns true
+ * if the pull is a free retry, which is not counted. A free retry has the same caller and the same idempotency key as a
+ * counted pull. Up to `PULL_RETRIES` retries are free within `PULL_RETRY_WINDOW_MS` after the counted pull. The pull
+ * after them is counted again. `check` runs only for a counted pull. If `check` throws, the pull is not counted.
  *
- * A look (`o.look`) hands out ciphertext from which the client makes an outline, a count or a search. The first
- * look counts as a pull and reserves it for the caller: further looks, and the caller's next pull, are free.
+ * A look (`o.look`) hands out ciphertext from which the client makes an outline, a count or a search. The first look
+ * counts as a pull and reserves it for the caller: further looks (at most `PULL_LOOKS` looks in all) and the caller's
+ * next pull are free.
  */
 export async function countPull(
   { engine: { records }, env }: Deps,
