@@ -36,7 +36,7 @@ def test_the_example_of_the_original_package_works(relay: ContextRelay, in_threa
 
 
 def _hello(relay: ContextRelay) -> bool:
-    # Publishing creates the channel. Wait first, so that the subscriber has fixed its start position.
+    # Publishing creates the channel. Wait first, so that the subscriber has started and misses no message.
     time.sleep(1)
     relay.publish("report-channel", "hello")
     return True

@@ -173,7 +173,7 @@ def test_a_relay_that_hangs_delays_a_step_once_and_is_then_left_alone(
     errors: List[Exception] = []
     results = LargeResults(ContextRelay(hanging.url), on_error=errors.append)
     large = text({"lines": 3000})
-    # Only the first of three results of a step waits for the relay. The other two are returned at once.
+    # Only the first of three results of a step waits for the relay. The other two are returned without waiting.
     assert [results.shown(large, "search") for _ in range(3)] == [large] * 3
     assert len(hanging.connections) == 1 and isinstance(errors[0], RelayTimeoutError) and len(errors) == 1
     kept = KeptPointers(ContextRelay(hanging.url))

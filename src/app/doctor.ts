@@ -30,7 +30,7 @@ type Finding = Omit<Check, 'name'>;
 const PROGRAM_MS = 5_000;
 
 /**
- * Runs the checks of `relay doctor` and yields their results. A check without a result at the deadline is
+ * Runs the checks of `relay doctor` and yields their results. A check that has no result at the deadline is
  * reported as wrong. `readConfig` throws if the configuration is invalid.
  */
 export async function* diagnose(
@@ -76,8 +76,8 @@ export async function* diagnose(
   const begun: { readonly [name: string]: Promise<Finding> } = {};
   const late = () => wrong(`no answer within ${deadline.seconds} s`, 'relay status');
   // `ground` is the check of the server or, without a server, the check of the store, which also creates the home.
-  // The checks after `ground` depend on it. They wait for it, but at most for half of the timeout. All other checks
-  // run at the same time.
+  // The checks after `ground` depend on it, so they wait until it ends, but at most for half of the timeout. All
+  // other checks run at the same time as `ground`.
   const ground = remote === null ? 'store' : 'server';
   for (const [name, check] of Object.entries(checks)) {
     const half = setTimeout(deadline.seconds * 500, null, { ref: false });

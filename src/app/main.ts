@@ -16,7 +16,10 @@ import { processTerminal } from './terminal.ts';
 /** Time in ms after which the process counts as long-running and gets a JIT policy that compiles more. */
 const JIT_MS = 200;
 
-/** Runs the program. Exits at once if all output is written, otherwise lets Node's streams write the rest. */
+/**
+ * Runs the program. If all output is written, exits immediately. Otherwise Node first writes the rest of its
+ * streams.
+ */
 export async function runMain(argv: readonly string[] = process.argv.slice(2)): Promise<void> {
   // The executable starts with a JIT policy that compiles little: most commands end before compiling pays
   // off.

@@ -68,8 +68,8 @@ export function workerFile(name: string, importer: string): URL {
 }
 
 /**
- * Returns a function that checks whether our package was replaced on disk. The first time it finds a
- * replacement, it calls `onFirst`.
+ * Returns a function that checks whether our package was replaced on disk. When it finds a replacement for the
+ * first time, it calls `onFirst`.
  */
 export function watchPackage(onFirst: () => void): () => boolean {
   // A running executable keeps working after its file was replaced, so it watches nothing.

@@ -113,7 +113,7 @@ function parsed(word: string): Json[] {
 async function change(home: string, edit: (document: JsonDocument) => JsonDocument): Promise<boolean> {
   const file = configFile(home);
   return withFileLock(`${file}.lock`, { folder: home }, async (held) => {
-    // This throws an error with the name of the file if its JSON is invalid.
+    // If the JSON of the file is invalid, this throws an error with the name of the file.
     readConfigFile(file);
     const before = existsSync(file) ? readFileSync(file, 'utf8') : '{}\n';
     const { text: after } = edit(new JsonDocument(before, { comments: true }));

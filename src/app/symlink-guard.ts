@@ -6,9 +6,9 @@ import { RelayError } from '../base/errors.ts';
 const MOST_LINKS = 40;
 
 /**
- * Throws if `path` is inside `folder` but a symbolic link leads it outside, whether or not a file exists
- * there: anyone may have put the link into the folder. `folder` itself may be a link. A path that plainly
- * names a place outside, such as `../name`, is allowed.
+ * Throws if `path` is inside `folder` but a symbolic link leads outside, even if no file exists there. Anyone may
+ * have put the link into the folder. `folder` itself may be a link. A path that plainly names a place outside, such
+ * as `../name`, is allowed.
  */
 export function assertInside(folder: string, path: string): void {
   const named = relative(resolve(folder), resolve(folder, path));

@@ -44,7 +44,10 @@ function input(open: () => NodeJS.ReadStream): Input {
   };
 }
 
-/** Like `take`. On Bun, an asynchronous `read` starts two threads, which takes a millisecond. */
+/**
+ * Like `take`, for Bun. The asynchronous `read` of `take` would start two threads on Bun, which takes a
+ * millisecond.
+ */
 function takerOnBun({ stdin }: NonNullable<typeof bun>): Input['take'] {
   let reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
   return async () => {
@@ -142,8 +145,8 @@ function writeAll(fd: number, data: string | Uint8Array): boolean {
 }
 
 /**
- * Blocks the process for `ms`. Writing to a full pipe normally waits, but fails at once if the process at the
- * other end has made the pipe non-blocking. Then we wait here and try again.
+ * Blocks the process for `ms`. Writing to a full pipe normally waits. But if the process at the other end has made
+ * the pipe non-blocking, the write fails immediately. Then we wait here and try again.
  */
 function pause(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);

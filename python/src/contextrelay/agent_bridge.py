@@ -268,7 +268,7 @@ class AgentBridge:
         }
         stuck = dispatcher.stuck if isinstance(dispatcher, TmuxDispatcher) else None
         if stuck is not None and self._running:
-            # The question of the agent may quote the task. So it is not sent if the task is encrypted.
+            # The question of the agent may quote the task. So the question is not sent if the task is encrypted.
             beat["stuck"] = {
                 task: f"{stuck.why}: {stuck.asked}" if stuck.asked and not secret else f"{stuck.why}."
                 for task, secret in self._running.items()
@@ -357,7 +357,7 @@ class _Waiter:
             return None
         if result is None:
             return None
-        # If the URL in the message is a pointer to the stored result, use it, because it can contain the
+        # If the URL in the message is a pointer to the stored result, use this URL, because it can contain the
         # encryption key.
         same = parse_pointer(result["url"]).id == parse_pointer(message.url or "").id
         return {**result, "url": message.url} if same else result

@@ -182,8 +182,8 @@ def is_pattern(channel: str) -> bool:
     return "*" in parts or parts[-1] == ">"
 
 
-#: Time in ms by which a subscription with wildcards resumes earlier than its last message, because the clocks of
-#: several servers differ. Messages that come again are skipped.
+#: After a lost connection, a subscription with wildcards resumes this many ms before its last message, because the
+#: clocks of several servers differ. Messages that come again are skipped.
 _RESUME_MS = 5_000
 
 

@@ -20,8 +20,8 @@ from .wire import Answer, Call, failure, redirected
 LOCAL_RELAY = "http://127.0.0.1:7474"
 
 _FIRST_WAIT = 0.2
-#: Longest pause between retries, in seconds. If the relay asks for a longer pause (Retry-After), the call
-#: fails at once.
+#: Longest pause between retries, in seconds. If the relay asks for a longer pause (Retry-After), the call fails
+#: without waiting.
 _LONGEST_WAIT = 30.0
 _PASSING = {408, 425, 429, 502, 503, 504}
 _MOST_BASES = 16
@@ -104,7 +104,8 @@ class Connection:
         agent: Optional[str] = None,
         on_request: Optional[Callable[[RequestReport], object]] = None,
     ) -> None:
-        # In contextrelay 0.2.0 of PyPI, the second argument is the timeout.
+        # In contextrelay 0.2.0 of PyPI, the second argument is the timeout. So a number in place of the API key is
+        # the timeout.
         if isinstance(api_key, (int, float)):
             url, key, timeout = *_chosen(base_url, None), api_key
         else:

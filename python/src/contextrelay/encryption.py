@@ -21,8 +21,8 @@ from .pointer_url import with_key
 #: key.
 FERNET_CONTENT_TYPE = "application/vnd.contextrelay.fernet"
 
-#: Encryption keys that senders and subscribers of a channel share: a mapping from channel name to key, or a
-#: function that returns the key of a channel.
+#: Encryption keys of channels. The senders and subscribers of a channel share one key. The value is a mapping from
+#: channel name to key, or a function that returns the key of a channel.
 ChannelKeys = Union[Mapping[str, str], Callable[[str], Optional[str]]]
 
 _TOKEN = re.compile(rb"(?:[A-Za-z0-9_-]{4})*(?:[A-Za-z0-9_-]{2}==|[A-Za-z0-9_-]{3}=)?")

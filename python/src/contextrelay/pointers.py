@@ -339,7 +339,7 @@ class PointerFlows:
         return expiries
 
     def receipts(self, url: str) -> Flow[ReceiptLadder]:
-        """Returns the receipts of a pointer: who was notified, who pulled it, who acknowledged or answered it."""
+        """Returns the receipts of a pointer: who was notified, and who pulled, acknowledged or answered it."""
         ref = parse_pointer(url)
         call = get(f"/pull/{ref.id}/receipts")
         return ask(Call(call.method, call.path, base=self._connection.base_for(ref.base)))

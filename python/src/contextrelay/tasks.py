@@ -44,7 +44,10 @@ class TaskFlows:
         return _settle(task, "fail", data=data, summary=summary)
 
     def cancel(self, task: str, *, reason: Optional[str] = None) -> Flow[TaskResult]:
-        """Cancels a task. It is not delivered any more, and an agent that works on it stops."""
+        """Cancels a task.
+
+        A task that still waits is not delivered any more. If an agent works on the task, the agent stops.
+        """
         return _settle(task, "cancel", reason=reason)
 
     def agents(self) -> Flow[List[Agent]]:

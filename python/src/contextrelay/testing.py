@@ -69,7 +69,7 @@ def _address(process: subprocess.Popen[str]) -> str:
     for line in process.stdout:
         match = re.search(r"listening on (http://\S+)", line)
         if match:
-            # Read the rest, otherwise the relay would block when the pipe is full.
+            # Keep reading the output, otherwise the relay would block when the pipe is full.
             threading.Thread(target=process.stdout.read, daemon=True).start()
             return match[1]
         output.append(line)

@@ -15,7 +15,8 @@ from .outcome import read_outcome
 _POLL_EVERY = 0.5
 #: Seconds without a change after which the output on the screen counts as complete.
 _SETTLED = 1.5
-#: If the agent was never seen working, a ready prompt counts only after this many seconds without a change.
+#: Seconds without a change after which a ready prompt means that the task is done, if the agent was never seen
+#: working.
 _SETTLED_UNSEEN = 10.0
 #: Seconds between the paste and Enter. If Enter comes too early, terminals treat it as part of the paste.
 _BEFORE_ENTER = 0.5

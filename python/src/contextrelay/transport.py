@@ -1,7 +1,7 @@
 """HTTP over ``urllib3``: one connection pool for all threads, timeouts, and retries of repeatable calls.
 
-The settings come from ``requests``: proxies, trusted certificates and default headers. A ``requests.Session`` would look them
-up for each request, which takes longer than sending it.
+Proxies, trusted certificates and default headers are those of ``requests``, but they are looked up only once. A
+``requests.Session`` would look them up for each request, which takes longer than sending the request.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ class Transport:
         except SSLError as error:
             raise untrusted(base) from error
         except (requests.RequestException, HTTPError, OSError) as error:
-            # In urllib3 1, a refused connection is a TimeoutError too.
+            # In urllib3 1, NewConnectionError extends the timeout error. But a refused connection is no timeout.
             is_late = isinstance(error, (urllib3.exceptions.TimeoutError, TimeoutError))
             if is_late and not isinstance(error, NewConnectionError):
                 raise deadline.late(base) from error

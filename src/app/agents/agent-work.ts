@@ -122,9 +122,9 @@ function answerCache(records: Records, env: Env): AnswerCache {
 }
 
 /**
- * Returns the identity of this process for the leases of runs, and a check whether the process of another lease is
- * alive. The check works only with a local store and on the same host. With a server the result is unknown, because
- * two of its client machines may have the same host name.
+ * Returns the name of this process in the leases of runs, and a function that checks whether the process with
+ * another name is alive. The check works only with a local store and on the same host. With a server its result is
+ * unknown, because two client machines of the server may have the same host name.
  */
 function pipelineWorker(remote: string | null): Worker {
   const host = hostname();
@@ -192,7 +192,10 @@ function stepRunners({
 }: RunnerParts): StepRunners {
   const previews = ({ context }: StepCall) =>
     Promise.all(context.map((artifact) => artifactFrame(artifact, frameSecret)));
-  /** Lists the context artifacts of a step whose preview is not their whole text. */
+  /**
+   * Lists the context artifacts of a step that the task shows only in part, because the preview is shorter than the
+   * text.
+   */
   const previewed = ({ context }: StepCall) =>
     context
       .filter(({ preview }) => preview.truncated)
@@ -212,8 +215,8 @@ function stepRunners({
     return { tokens: promptTokens, pasted: { ...ownTokens, tokens: pasted } };
   };
   /**
-   * Builds the prompt of a step, with previews of the artifacts in the step's context, not of all artifacts
-   * of the run.
+   * Builds the prompt of a step. The prompt has previews only of the artifacts in the context of the step, not of
+   * all artifacts of the run.
    */
   const bundleOf = ({ run, prompt, context }: StepCall, reader: PromptRequest['reader'], system?: string) => {
     if (utf8Bytes(prompt) > PROMPT_WORDS_BYTES) {

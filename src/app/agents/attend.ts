@@ -19,8 +19,8 @@ import { findRoute, isWatched, settleSent } from './wake.ts';
 const WARNED_MAX = 100;
 
 /**
- * Registers a session with the relay, or updates its state. A hook of the session calls this function. Messages in
- * the prompt are marked as shown, because they arrived by another route than a hook.
+ * Registers a session with the relay, or updates its state. A hook of the session calls this function. Messages
+ * that the prompt already contains are marked as shown, so that no hook shows them again.
  */
 export async function attend(hooked: HookedSession, host: Host, env: Environment): Promise<Attendance> {
   const { client, session, folder, transcript } = hooked;
@@ -44,7 +44,7 @@ export async function attend(hooked: HookedSession, host: Host, env: Environment
     program,
     warned: registered?.warned,
   };
-  // Register the session locally first, because `reachOf` below looks up its route in this record.
+  // Register the session locally first: `reachOf` below reads this record to find a route to the session.
   await registerSession(home, { ...local, agent: requestedName });
   if (registered === null) await signOffDead(relay);
   const { project } = inProject(folder);

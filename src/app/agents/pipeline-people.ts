@@ -34,7 +34,8 @@ export function personAsker({ questions, channels }: Relay, place: Place) {
       ...(timeoutMs === undefined ? {} : { expires_in: Math.max(1, timeoutMs / 1000) }),
     });
     if (posted.status !== 'open') return waitForAnswer(questions, posted, signal);
-    // Without the scope `answer`, or after the question was answered, there is no link. Continue without it.
+    // There is no link if the scope `answer` is missing or the question was already answered. Continue without a
+    // link.
     const link = await questions.link(posted.id).catch(ignore('forbidden', 'conflict'));
     question.onAsked(posted, link?.url ?? null);
     if (notify) await announce(posted, link?.url ?? '', notify, { channels }, place);
@@ -71,8 +72,7 @@ async function announce(
     await runNotify(command, { env: { ...env, ...variables }, cwd, signal }).catch(warnOf('command'));
   }
   if (webhook !== undefined) await postNotify(webhook, message, signal).catch(warnOf('webhook'));
-  // Announce the question without its link: everybody may read a channel, and anyone with the link could
-  // answer.
+  // Announce the question without its link: everybody may read a channel, and anyone with the link could answer.
   if (channel !== undefined)
     await channels.publish(channel, { ...message, link: '' }).catch(warnOf('channel'));
 }

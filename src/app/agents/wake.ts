@@ -187,7 +187,7 @@ export function findRoute(
       },
     };
   }
-  // Our OpenCode plugin and our background hook in Claude Code each watch a file with their process id.
+  // Our OpenCode plugin and our background hook in Claude Code each watch a file that contains their process id.
   // Touching the file wakes them.
   const mark = wakeMark(home, client, id);
   if (existsSync(mark) && processExists(Number(readFileSync(mark, 'utf8')))) {

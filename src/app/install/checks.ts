@@ -56,7 +56,7 @@ export async function* installChecks(settings: InstallSettings, deadline: Deadli
   if (scopes.size === 0 || (await findProject(settings.places.project)) !== null) return;
   yield {
     name: 'project files',
-    // After an installation for the user, many folders have no project files, so this is no warning.
+    // After an installation for the user, missing project files are no warning, because many folders have none.
     state: scopes.has('project') ? 'warning' : 'ok',
     found: 'this folder has none, so hooks have nothing to report here',
     fix: 'relay project init',
@@ -144,10 +144,12 @@ function sameCauses(trials: readonly Trial[]): Check[] {
   });
 }
 
-/** Parameters that all checks of one client share. */
+/** Parameters that are equal for all checks of one client. */
 interface Trying {
   readonly client: Client;
-  /** Command that new settings would contain. Checks compare the command in the settings with it. */
+  /**
+   * Command that new settings would contain. Checks compare the command in the existing settings with this command.
+   */
   readonly own: string;
   readonly places: Places;
   readonly deadline: Deadline;
@@ -227,7 +229,7 @@ function misplaced(event: string, word: string, client: HookClient): Fault | nul
   );
 }
 
-/** Matches commands without a path, which also work on other machines. */
+/** Matches a command without a path. Such a command also works on other machines. */
 const PORTABLE = /^(?:relay|npx (?:-y|--no-install) contextrelay)$/;
 
 /**

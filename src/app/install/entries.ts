@@ -88,8 +88,8 @@ export function addEntries(text: string, entries: readonly Entry[], comments: bo
 }
 
 /**
- * Returns the text without our entries. Also removes objects and lists that become empty, except those in
- * `keep`, which were there before.
+ * Returns the text without our entries. Also removes objects and lists that become empty, except those in `keep`,
+ * which existed before our entries were added.
  */
 export function removeEntries(text: string, entries: readonly Entry[], keep: readonly string[] = []): string {
   const doc = new JsonDocument(text, { comments: true });
@@ -264,7 +264,9 @@ export function addTomlServer(text: string, server: JsonObject): string {
   return verifyToml(after, expected);
 }
 
-/** Changes some keys of another program's MCP server. Its other lines stay as they are. */
+/**
+ * Changes some keys of another program's MCP server in the TOML text. All other lines of the server stay unchanged.
+ */
 export function editTomlServer(text: string, name: string, server: JsonObject): string {
   const before = readToml(text);
   const servers = (before[TABLE] ?? {}) as JsonObject;
@@ -315,8 +317,8 @@ function replaceServer(text: string, server: JsonObject, keys: readonly string[]
 }
 
 /**
- * Returns the indexes of the lines of a server, by default of ours: a blank line before its header, the header, its
- * keys and its sub-tables.
+ * Returns the indexes of the lines of an MCP server; by default, of our server. They are the blank line before its
+ * header, the header, its keys and its sub-tables.
  */
 function ourLines(lines: readonly string[], name = NAME): Set<number> {
   const ours = new Set<number>();
@@ -345,7 +347,7 @@ function verifyToml(text: string, expected: Json): string {
   try {
     if (jsonEqual(readToml(text), expected)) return text;
   } catch {
-    // Invalid TOML gets the error below.
+    // Text that is not valid TOML is reported with the error below.
   }
   throw new Occupied(`"${TABLE}" has a form that relay cannot edit safely; edit it by hand`);
 }

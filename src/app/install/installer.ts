@@ -138,7 +138,7 @@ interface ClientRequest extends InstallRequest {
   readonly only?: readonly Part[];
 }
 
-/** Maximum number of attempts: the plan is made again if a client writes its settings meanwhile. */
+/** Maximum number of attempts. If a client writes its settings during an attempt, the change is planned again. */
 const ATTEMPTS = 5;
 
 /**

@@ -97,8 +97,8 @@ export const ContextRelay = async ({ client, directory, serverUrl }) => {
       const last = output.parts.at(-1);
       if (text && last) output.parts.push({ ...last, id: last.id + 'r', type: 'text', text, synthetic: true });
     },
-    // OpenCode passes no text to the model before an edit. The hook runs during the edit, and its text
-    // follows the result.
+    // OpenCode passes no text to the model before an edit. So the hook starts before the edit, and the text of the
+    // hook is added to the result of the edit.
     'tool.execute.before': async ({ tool, sessionID, callID }, { args }) => {
       if (!EDITS.test(tool)) return;
       const session = children.get(sessionID) ?? sessionID;

@@ -51,8 +51,8 @@ const WAITING_AGENT = 'doctor-waits';
 const EDITED = 'work.txt';
 
 /**
- * Maximum number of attempts per hook. A hook gives up if it is too slow, so that it does not delay its agent. Hooks
- * are slow here, because all checks run at the same time.
+ * Maximum number of attempts per hook. A slow hook gives up, so that it does not delay its agent. Hooks are slow
+ * here because all checks run at the same time, so a hook that gave up is run again.
  */
 const TRIES = 3;
 

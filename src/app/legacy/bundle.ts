@@ -48,9 +48,9 @@ export function legacyBundle(parts: LegacyParts, events: readonly StoredEvent[])
 }
 
 /**
- * Converts the events of a thread of a Go relay. An event that made a version makes the same version here,
- * with the same state. A version without an event gets a new event, which `notes` reports. Artifacts come
- * with the first event that names them.
+ * Converts the events of a thread of a Go relay. If an event made a version there, it makes the same version here,
+ * with the same state. A version without an event gets a new event, and `notes` reports this. An artifact is added
+ * to the first event that names it.
  */
 export function legacyEvents(parts: LegacyParts, notes: string[]): StoredEvent[] {
   const { versions, created, name, thread_id } = parts;
@@ -75,7 +75,7 @@ export function legacyEvents(parts: LegacyParts, notes: string[]): StoredEvent[]
     };
     events.push({ type, at: Date.parse(timestamp), payload, legacy });
   };
-  /** Adds the next version, with the event that made it or a new event. */
+  /** Adds the next version, together with the event that made it. Without such an event, creates a new event. */
   const next = () => {
     const makes = versions[version]!;
     const isIt = ({ type, payload }: LegacyLogEvent) =>
@@ -110,7 +110,7 @@ export function legacyEvents(parts: LegacyParts, notes: string[]): StoredEvent[]
   return withRest(events, rest);
 }
 
-/** Adds artifacts that no event names to the last event. */
+/** Adds the artifacts in `rest` to the last event: no event names them. */
 function withRest(events: StoredEvent[], rest: ReadonlyMap<string, Artifact>): StoredEvent[] {
   if (rest.size === 0) return events;
   const last = events.at(-1)!;

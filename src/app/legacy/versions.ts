@@ -38,8 +38,8 @@ export function versionsOf(
   let misfit = false;
   let emptied = false;
   /**
-   * Adds the content of version 1 as version 2, because version 1 of our threads is always empty. A later
-   * version, which has its own content, makes this unnecessary.
+   * Adds the content of version 1 as version 2, because version 1 of our threads is always empty. Not called
+   * if a later version follows, because that version has its own content.
    */
   let late: (() => void) | undefined;
   const add = (next: Json, stamp: LegacyVersion['stamp']) => {

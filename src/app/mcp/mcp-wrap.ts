@@ -258,7 +258,8 @@ class Stores implements InterceptorHost, AsyncDisposable {
     const found = await (await open.client()).inspect(url).catch(ignore('not_found'));
     const session = await this.#session(call.session);
     if (found === null || found.metadata.kind !== OUTPUT || found.metadata.session !== session) return null;
-    // Pull under an agent name from which statistics derive the server and the tool.
+    // Statistics read the server and the tool from the agent name of a pull, so pull under a name that contains
+    // both.
     await using reader = await this.#openStore(`${TOOL_READER}${call.server} ${call.tool}`);
     return await (await reader.client()).pull(url);
   };

@@ -27,8 +27,8 @@ const LAST_LINE_TOKENS = 100;
 /** Interval in ms at which output is written to the spool, a file that remains if this process is killed. */
 const SPOOL_MS = 1_000;
 /**
- * Number of bytes that may wait for the spool. Beyond it, each chunk is written at once, so that memory stays
- * bounded.
+ * Number of bytes that may wait for the spool. If more bytes wait, each chunk is written immediately, so that
+ * memory stays bounded.
  */
 const HELD_BYTES = 1024 * 1024;
 const LINE_FEED = 0x0a;
@@ -91,7 +91,7 @@ export class Capture {
 
   async #start(): Promise<void> {
     const { ExcerptBuilder } = await import('../../text/excerpt/excerpt.ts');
-    // Stdout and stderr share this object: the other stream may have created the builder during the import.
+    // Stdout and stderr share this object, so the other stream may have created the builder during the import.
     if (this.#builder) return;
     this.#builder = new ExcerptBuilder({ budget: this.#o.budget - LAST_LINE_TOKENS, counter: ownTextWork });
     for (const chunk of this.#held) this.#builder.write(chunk);

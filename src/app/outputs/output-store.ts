@@ -59,7 +59,8 @@ export class OutputStore implements AsyncDisposable {
     const pushed = await push(0, metadata, TTL_S);
     if (key === null) return pushed;
     const keyed = { ...pushed, url: withKey(pushed.url, key) };
-    // Without a handle the keyring cannot store the key, so the whole URL with its key replaces the handle.
+    // The keyring stores a key under a handle. Without a handle, the whole URL with its key is used in place of the
+    // handle.
     return (await this.#open.keepKey(keyed)) === null ? { ...keyed, handle: keyed.url } : keyed;
   }
 

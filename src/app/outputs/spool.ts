@@ -54,7 +54,7 @@ export class Spool {
     return new Spool(path, fd, 0, header);
   }
 
-  /** Yields the spools of processes that have ended. Requesting the next spool closes the last one. */
+  /** Yields the spools of processes that have ended. Requesting the next spool closes the previous one. */
   static *abandoned(home: string): Generator<Spool> {
     const folder = makeFolder(home);
     for (const name of readdirSync(folder).filter((file) => file.endsWith('.spool'))) {
@@ -141,7 +141,8 @@ export function notePulled(home: string, pipe: string | null): void {
     makeFolder(home);
     writeFileSync(notePath(home, pipe), pipe, { mode: 0o600 });
   } catch {
-    // Pulling must work in a read-only home. Without the note, `relay tee` may only shorten the text again.
+    // Ignore the error, because pulling must also work in a read-only home. Without the note, `relay tee` may
+    // shorten the text again, but no data is lost.
   }
 }
 

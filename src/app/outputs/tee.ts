@@ -89,7 +89,7 @@ export async function tee(io: Io, o: TeeOptions, { home, isRemote, open }: TeePa
     await capture.end();
     for (const signal of SIGNALS) process.off(signal, onSignal);
     await cleanUp();
-    // A thread of the runtime still reads standard input and would keep this process alive. End the process
+    // The runtime still reads standard input in a thread, which would keep this process alive. So end the process
     // with the signal that it received.
     if (received !== null) process.kill(process.pid, received);
   }

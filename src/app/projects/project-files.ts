@@ -109,7 +109,7 @@ export function projectFiles(folder: string, o: ProjectOptions = {}): ProjectFil
           }
         }).catch(cannotWrite(folder));
       });
-      // The caller of `turn` gets the error. The queue ignores the error, so that the next `work` starts.
+      // Ignore an error of `turn` here, so that the next `work` can start. The caller of `turn` gets the error.
       queue = turn.catch(() => {});
       return turn;
     },

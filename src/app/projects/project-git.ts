@@ -193,8 +193,8 @@ function noHistory(error: Error): string {
 }
 
 /**
- * Parses `git log -m --raw`. An entry has a NUL, the commit and its parents, then a line with two blobs for
- * each parent whose file differs.
+ * Parses `git log -m --raw`. An entry begins with a NUL, followed by the commit and its parents. Then comes one
+ * line for each parent whose file differs; it names the file's blobs before and after the commit.
  */
 function readLog(text: string): { commit: string; before: string[]; after: string }[] {
   const changes = new Map<string, { commit: string; parents: number; before: string[]; after: string }>();
@@ -208,8 +208,8 @@ function readLog(text: string): { commit: string; before: string[]; after: strin
       changes.set(commit, change);
     }
   }
-  // git lists a parent only if the file differs from it. A merge with fewer rows than parents took the file
-  // of a parent unchanged, so omit it.
+  // git lists a parent only if the file of the parent differs. If a merge has fewer rows than parents, it took the
+  // file of a parent unchanged, so omit the merge.
   return [...changes.values()].filter(({ parents, before }) => before.length >= parents);
 }
 

@@ -72,8 +72,8 @@ function isStale(lock: string, holder: Holder | null): boolean {
 }
 
 /**
- * Deletes the lock of a dead holder. Only one of several processes may do so, otherwise a slow process could delete
- * the new lock of a fast process. Returns false if another process is doing it.
+ * Deletes the lock of a dead holder. Only one process at a time may delete it, otherwise a slow process could
+ * delete the new lock of a fast process. Returns false if another process is deleting the lock.
  */
 function breakLock(lock: string, dead: Holder | null): boolean {
   const breaking = `${lock}.break`;

@@ -51,7 +51,10 @@ export interface GitOptions {
    * apply, as if the user had typed the command.
    */
   readonly asUser?: boolean;
-  /** Called when the process of the command has started. For some commands, another git process runs first. */
+  /**
+   * Called when the process of this command has started. For some commands, git first runs in another process to
+   * read settings.
+   */
   readonly started?: () => void;
 }
 

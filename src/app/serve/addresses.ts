@@ -40,8 +40,8 @@ function addTo(list: BlockList, entry: string): void {
 }
 
 /**
- * Returns whether an IP address is on the public internet. Addresses of this machine, of its network and of
- * cloud metadata services are not, even inside an IPv6 address.
+ * Returns whether an IP address is on the public internet. Addresses of this machine, of its network and of cloud
+ * metadata services are not, even if they are embedded in an IPv6 address.
  */
 export function isPublicAddress(address: string): boolean {
   const bare = address.replace(/^\[|\]$/g, '').replace(/%.*$/, '');

@@ -10,7 +10,7 @@ import { readJsonFile } from '../store/atomic-file.ts';
 
 /** Content of the pid file, in which a server describes itself. */
 export interface ServerRecord extends RunningServer {
-  /** `keys` if the server requires API keys. */
+  /** `keys` if the server requires API keys, `open` if not. Absent in the file of an old server. */
   readonly auth?: 'open' | 'keys';
   /**
    * Boot id and start time of the process, because process ids are reused. Null if the system does not

@@ -58,8 +58,8 @@ export function a2aProtocol(o: ProtocolOptions, stopping: AbortSignal) {
     ],
     answer: async (...args) => (await loaded()).answer(...args),
     /**
-     * Sends the notifications in `entries` or, by default, all that earlier servers did not deliver. If there
-     * are none, this costs one read.
+     * Sends the notifications in `entries` or, by default, all notifications that earlier servers did not deliver.
+     * If no notification waits, this costs one read.
      */
     resume: async (entries?: Iterable<OutboxEntry>) => {
       if (entries || (await hasOutboxEntries(o.core.deps))) await (await loaded()).resume(entries);

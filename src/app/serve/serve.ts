@@ -310,8 +310,8 @@ function malformed(error: unknown): Response {
 }
 
 /**
- * Interval in ms at which a stopping server closes idle connections. In between, clients can get one more
- * answer, with `Connection: close`.
+ * Interval in ms at which a stopping server closes idle connections. A client that sends a request before the next
+ * interval still gets an answer, with `Connection: close`.
  */
 const DRAIN_MS = 100;
 /**
@@ -358,8 +358,8 @@ class Connections {
     const { close } = bun ? this.#server : TcpServer.prototype;
     const closed = new Promise<void>((resolve) => close.call(this.#server, () => resolve()));
     const force = setTimeout(() => this.#server.closeAllConnections(), STOP_GRACE_MS);
-    // Close idle connections only at intervals, so that clients between two requests can get one more answer,
-    // with `Connection: close`.
+    // Close idle connections only at intervals. A client that is about to send its next request can then still send
+    // it and gets an answer, with `Connection: close`.
     const idle = setInterval(() => this.#server.closeIdleConnections(), DRAIN_MS);
     if (this.open === 0) this.#server.closeIdleConnections();
     await closed;

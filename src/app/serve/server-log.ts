@@ -2,7 +2,7 @@ import { copyFileSync, rmSync, statSync, truncateSync } from 'node:fs';
 import { redact } from '../../base/redact.ts';
 import type { AnsweredRequest, LogEvent } from '../../interfaces/http/deps.ts';
 
-/** Time in ms for which log lines wait, to be written together. Warnings and errors are written at once. */
+/** Time in ms for which log lines wait, to be written together. Warnings and errors are written immediately. */
 const WRITE_AFTER_MS = 100;
 const WRITE_AFTER_CHARS = 64 * 1024;
 
@@ -73,8 +73,8 @@ export function logRequest(seen: AnsweredRequest): void {
 }
 
 /**
- * Matches characters that JSON does not escape but that are dangerous in terminals or for programs that read
- * lines: DEL, C1 controls, line separators, bidi marks.
+ * Matches DEL, C1 controls, line separators and bidi marks. JSON does not escape these characters, but they are
+ * dangerous in terminals or for programs that read lines.
  */
 const UNSAFE = /[\u007f-\u009f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 

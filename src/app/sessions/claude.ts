@@ -117,8 +117,8 @@ function isPrompt(line: JsonObject): boolean {
 const promptText = (line: JsonObject) => userWords(contentText(fieldIn(line, 'message', 'content')));
 
 /**
- * Maximum size of `promptOf`, which maps lines to their prompts. A line's parent is nearly always a recent
- * line.
+ * Maximum size of `promptOf`, which maps lines to their prompts. The oldest lines are forgotten first, because the
+ * parent of a line is nearly always recent.
  */
 const REMEMBERED = 100_000;
 

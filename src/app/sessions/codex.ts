@@ -65,7 +65,7 @@ export const codexReader: Reader = {
   },
 };
 
-/** Number of bytes at the start of a transcript that contain the folder. */
+/** Number of bytes to read from the start of a transcript to find its folder. */
 const START_BYTES = 4_096;
 
 const KNOWN = new Set(['session_meta', 'event_msg', 'response_item', 'world_state', 'token_usage_record']);

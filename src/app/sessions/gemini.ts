@@ -83,13 +83,16 @@ function projectsIn(root: string): JsonObject {
   return isJsonObject(projects) ? projects : {};
 }
 
-/** Returns the messages in a line. A line is either one message, or it sets a new list of all messages. */
+/** Returns the messages in a line. A line is one message, or it replaces the list of all messages. */
 function messagesIn(line: JsonObject): JsonObject[] {
   if (typeof line.id === 'string' && typeof line.type === 'string') return [line];
   return listIn(line, '$set', 'messages').filter(isJsonObject);
 }
 
-/** Returns whether a line replaces the history after a compaction: its first message is new. */
+/**
+ * Returns whether a line replaces the history after a compaction. Such a line begins with a message that no earlier
+ * line contains.
+ */
 function isCompression(line: JsonObject, yielded: ReadonlySet<string>): boolean {
   const messages = listIn(line, '$set', 'messages');
   return messages.length > 0 && yielded.size > 1 && !yielded.has(textIn(messages[0], 'id'));

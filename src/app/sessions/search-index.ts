@@ -80,7 +80,10 @@ export class SessionIndex implements Disposable {
     return 0;
   }
 
-  /** Replaces the turns of a session in the index. Until it is done, the session is marked as not indexed. */
+  /**
+   * Replaces the turns of a session in the index. The session is marked as not indexed until all turns are
+   * replaced.
+   */
   async #index(session: SessionInfo, turns: AsyncIterable<Turn>): Promise<void> {
     this.#transaction(() => this.#remove(session.name));
     const insert = this.#db.prepare('insert into turns (text, session, n, at, who) values (?, ?, ?, ?, ?)');

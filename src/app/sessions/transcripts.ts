@@ -109,8 +109,8 @@ function safeTool(tool: ToolUse): ToolUse {
 }
 
 /**
- * Number of characters beyond a cut that are masked too. Otherwise a secret across the cut would not be
- * recognized.
+ * Number of characters beyond a cut that are searched for secrets too. Otherwise a secret that the cut divides would
+ * not be recognized.
  */
 const MARGIN = 4_000;
 

@@ -19,8 +19,9 @@ import { orElse } from '../../base/or-else.ts';
 
 /**
  * Replaces a file atomically: other processes see the old or the new content, even if this process crashes. With
- * `flush` (the default), this is also true if the machine crashes. The file keeps its mode. A symbolic link keeps
- * pointing to the file, which is replaced. `before` runs just before the replacement and can prevent it by throwing.
+ * `flush` (the default), this is also true if the machine crashes. The file keeps its mode. If `path` is a symbolic
+ * link, the link stays and the file to which it points is replaced. `before` runs just before the replacement and
+ * can prevent it by throwing.
  */
 export async function writeAtomically(
   path: string,

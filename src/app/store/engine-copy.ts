@@ -15,7 +15,7 @@ import { remoteEngineAt } from './remote-engines.ts';
 import { type MovableEngine, StoreCopy } from './store-copy.ts';
 
 /**
- * Time in ms for which a copy stops writes to its source. A running copy stops writes again before this time ends. If
+ * Time in ms for which a copy stops writes to its source. A running copy renews the stop before this time ends. If
  * the copy is killed, the source accepts writes again after this time.
  */
 const FROZEN_MS = 30_000;
@@ -39,7 +39,10 @@ export interface OpenStore extends AsyncDisposable {
   readonly home: string | null;
 }
 
-/** Opens a store. `blobs` is the bucket for large bodies of a target; a source has recorded its own. */
+/**
+ * Opens a store. `blobs` is the bucket for the large bodies of a target. A source needs no `blobs`, because the
+ * store has recorded its bucket.
+ */
 export async function openPlace(
   place: string,
   role: 'source' | 'target',
@@ -127,8 +130,8 @@ export async function copyStore(from: OpenStore, to: OpenStore, report: CopyRepo
 }
 
 /**
- * Allows writes again to a store that was copied elsewhere. Returns the name of the store. `was` is the target of the
- * copy, or null if writes were not stopped.
+ * Allows writes again to a store that was copied elsewhere. In the result, `store` is the name of the store, and
+ * `was` is the target of the copy, or null if writes were not stopped.
  */
 export async function reopenEngine(
   place: string,
@@ -224,8 +227,7 @@ const SILENT = { step: () => {}, add: () => {} };
 const BACKUP_PASSES = 2;
 
 /**
- * Returns whether a bucket holds some bodies of this home, so that the files of the home are not a complete
- * backup.
+ * Returns whether a bucket holds some bodies of this home. The files of the home alone are then no complete backup.
  */
 export async function hasBucket(home: string): Promise<boolean> {
   if (!existsSync(join(home, 'relay.db'))) return false;

@@ -12,7 +12,8 @@ const WHY: { readonly [code: string]: string } = {
   EACCES: 'no permission',
   EPERM: 'no permission',
   EROFS: 'the disk is read-only',
-  // Missing parent folders are created, so the path is in a special file system such as /proc.
+  // `ENOENT` cannot mean a missing parent folder, because parents are created. So the path is in a special file
+  // system such as /proc.
   ENOENT: 'files cannot be created there',
 };
 
@@ -63,8 +64,8 @@ function notAFolder(home: string): RelayError {
 const SECRET_BYTES = 32;
 
 /**
- * Returns a function that reads the secret for the frames of this home, and creates it on first use. It needs
- * no store, because a program may use a relay on another machine.
+ * Returns a function that reads the secret of this home from which the marks of frames are made. Creates the secret
+ * on first use. It needs no store, because a program may use a relay on another machine.
  */
 export function homeSecret(home: string): FrameSecret {
   return async () => {

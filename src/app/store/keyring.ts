@@ -17,7 +17,7 @@ const KEPT_AFTER_EXPIRY_MS = 90 * 24 * 60 * 60 * 1000;
 interface Entry {
   readonly key: string;
   readonly created_at: string;
-  /** Expiry of the pointer when the key was stored. It may have changed since. */
+  /** Expiry of the pointer at the time when the key was stored. The pointer may have been renewed since. */
   readonly expires_at?: string;
 }
 

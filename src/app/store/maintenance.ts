@@ -53,7 +53,7 @@ export async function repairThreads(
   const done = { threads: 0, artifacts: 0, missing: [] as string[] };
   for await (const { thread_id } of everyItem('threads', (o) => listThreads(log, LOCAL_CALLER, o))) {
     const { root } = await log.meta(LOCAL_CALLER, thread_id);
-    // The files of a damaged thread are not written. Continue with the next thread.
+    // A damaged thread keeps its old files. Continue with the next thread.
     const written = mirror ? await mirror.rewrite(root).then(() => true, ignore('store_damaged')) : true;
     if (!written) {
       done.missing.push(thread_id);

@@ -42,8 +42,8 @@ export class Mirror {
   readonly #warn: (what: string) => void;
   readonly #restMs: number;
   /**
-   * Threads whose files are being written. True if a commit came meanwhile, so that the files must be written
-   * again.
+   * Threads whose files are being written. The value is true if another commit came meanwhile, so that the files
+   * must be written again.
    */
   readonly #writing = new Map<ThreadRoot, boolean>();
   readonly #marks = new Map<ThreadRoot, string>();
@@ -172,8 +172,8 @@ export class Mirror {
   }
 
   /**
-   * Copies state.json to another name if someone has edited the file: its content is then no state of this thread.
-   * Ignores an empty file, which a power failure can leave.
+   * Copies state.json to another name if someone has edited the file. An edited file has a content that is no state
+   * of this thread. Ignores an empty file, which a power failure can leave.
    */
   async #keepEdited(folder: string, head: Head): Promise<void> {
     const path = join(folder, 'state.json');

@@ -22,8 +22,8 @@ export interface CoreOptions {
 }
 
 /**
- * Time in ms for which a server collects commits of a thread before writing its files. Answers do not wait
- * for it.
+ * Time in ms for which a server collects commits of a thread before it writes the readable files of the thread.
+ * Answers to clients do not wait for these files.
  */
 const SERVER_REST_MS = 25;
 

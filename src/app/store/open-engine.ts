@@ -91,8 +91,8 @@ export async function besideBucket<E extends Engine>(
 }
 
 /**
- * Returns whether a blob key is the content of an artifact, which always stays a readable file, however
- * large.
+ * Returns whether a blob key belongs to the content of an artifact. Such content always stays a readable file,
+ * however large it is.
  */
 export function isArtifactFile(key: string): boolean {
   return ARTIFACT_FILES.path(key) !== undefined;

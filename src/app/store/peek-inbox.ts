@@ -29,7 +29,7 @@ export async function peekInbox(
   // Sequence number of the last message that the session was shown, by channel.
   const shownSeqs = (readJsonFile(file) ?? {}) as Inbox['cursors'];
   const messages = inbox.messages.filter(({ channel, seq }) => seq > (shownSeqs[channel] ?? 0));
-  // A caller that aborted does not show the messages, so do not record them as seen.
+  // If the caller has aborted, it does not show the messages, so do not record them as seen.
   if (messages.length > 0 && !o.signal.aborted) {
     makeHome(config.home);
     await writeAtomically(file, JSON.stringify({ ...shownSeqs, ...inbox.cursors }), {

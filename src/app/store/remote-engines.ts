@@ -40,8 +40,9 @@ export function remoteEngineAt(address: string): RemoteEngine | null {
 }
 
 /**
- * Adds the configured login to an address without a login, if both name the same servers. `relay restore
- * --engine nats://…/name` then needs no password on the command line.
+ * Returns the address with the configured login. The login is added only if the address has none and names the same
+ * servers as the configured address. So `relay restore --engine nats://…/name` needs no password on the command
+ * line.
  */
 export function withKnownLogin(address: string, configured: string | null): string {
   const parts = /^([a-z]+:\/\/)([^@/]*@)?([^/@]+)/;

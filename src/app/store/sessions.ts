@@ -24,7 +24,7 @@ export const SESSION_VARIABLES = [
 ] as const;
 
 /**
- * Environment variables that tell which client has started a process but not which session. The folder then
+ * Environment variables that tell which client has started a process. They do not tell which session, so the folder
  * identifies the session.
  */
 const CLIENT_VARIABLES = [
@@ -94,7 +94,7 @@ export function knownSession(home: string, client: string, place: string): Agent
   return typeof found?.agent === 'string' ? (found as unknown as AgentSession) : null;
 }
 
-/** Returns the path of the file that a session watches and that is touched when messages wait. */
+/** Returns the path of a file that a session watches. The file is touched when messages wait for the session. */
 export function wakeMark(home: string, client: string, session: string): string {
   return `${sessionFile(home, client, session)}.wake`;
 }

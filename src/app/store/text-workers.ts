@@ -43,7 +43,8 @@ const RETRY_S = 5;
 type Turn = PromiseWithResolvers<void>;
 
 /**
- * Queue of jobs, with a maximum number of running jobs. Long texts, short texts and folds have a queue each.
+ * Queue of jobs, with a maximum number of running jobs. There is one queue for long texts, one for short texts and
+ * one for folds, which compute states from events.
  */
 class Lane {
   readonly most: number;

@@ -2,7 +2,7 @@ import { badRequest } from '../../base/errors.ts';
 import { isJsonObject, type Json, type JsonObject, jsonObjectIn } from '../../base/json.ts';
 import { A2A_ARTIFACTS, A2A_PARTS } from '../../base/limits.ts';
 
-/** Media type of a result that is an agent's answer in the JSON of the A2A protocol. */
+/** Media type of a result that contains an answer of an agent as JSON of the A2A protocol. */
 export const ANSWER_TYPE = 'application/a2a+json';
 
 /**

@@ -52,8 +52,8 @@ export async function runTask(
   stopping: AbortSignal,
 ): Promise<Status | null> {
   const { url, from, metadata } = message;
-  // Drop a message that needs no run. It is a signal, or its task already has a result: then a bridge
-  // finished the task but acknowledged it too late.
+  // Drop a message that needs no run: a signal, or a task that already has a result. Such a task comes again if a
+  // bridge finished it but acknowledged the message too late.
   if (!url) return drop(message, o, String(message.seq), 'it is a signal, not a task');
   const { id, key } = parsePointer(url);
   if (await hasResult(client, id)) return drop(message, o, id, 'it already has a result');
@@ -160,7 +160,8 @@ async function deliverResult(
   const { id, doneChannel, encrypted, stopping } = task;
   const asAnswer = task.overA2A && !encrypted;
   const { status, summary, text, outcome, contentType } = resultOf(ran, o.plain === true, asAnswer);
-  // Metadata is not encrypted. So for an encrypted result it must not contain anything that the agent wrote.
+  // Metadata is not encrypted. So the metadata of an encrypted result must not contain anything that the agent
+  // wrote.
   const details = encrypted ? {} : { summary: summary.slice(0, TASK_SUMMARY_CHARS), outcome };
   const about = { ...details, agent: o.name };
   for (let wait = FIRST_WAIT_MS; ; wait = Math.min(wait * 2, LONGEST_WAIT_MS)) {
@@ -282,8 +283,8 @@ export function errorText(error: unknown): string {
 }
 
 /**
- * Returns the id or URL with which this client can pull a pointer: the id if the pointer is not encrypted,
- * otherwise the URL that `resolve` returns.
+ * Returns the text with which this client can pull a pointer. For an unencrypted pointer this is the id. For an
+ * encrypted pointer it is the URL that `resolve` returns.
  */
 export async function ownPointer(
   url: string,

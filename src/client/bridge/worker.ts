@@ -13,9 +13,9 @@ import type { StuckReason } from './runner.ts';
 import { errorText, LEAVE_MS, runTask, type WorkerOptions } from './task-run.ts';
 
 /**
- * Takes tasks from the channel of all bridges, and from the channel of its own agent. It runs each task under
- * a lease and delivers its result. The worker ends when it is stopped, or when the relay rejects it
- * permanently.
+ * Takes tasks from the channel of all bridges, and from the channel of its own agent. It runs each task under a
+ * lease and delivers the result of the task. The worker ends when it is stopped, or when the relay permanently
+ * rejects the requests of the worker.
  */
 export class BridgeWorker implements AsyncDisposable {
   readonly name: string;

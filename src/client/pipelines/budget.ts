@@ -104,8 +104,8 @@ export class Meter {
   }
 
   /**
-   * Returns whether a running call uses up a budget. `billed` contains the tokens that the call has used so
-   * far.
+   * Returns whether a budget is used up if the tokens of a running call are added. `billed` contains the tokens
+   * that the call has used so far.
    */
   isUsedUp(step: string, model: string, billed: Billed | undefined): boolean {
     const { prices, outer } = this.#parts;

@@ -24,10 +24,11 @@ const SEARCHED_DAYS = 41 * 366;
 const DAY = 86_400_000;
 
 /**
- * Returns the first time (in ms) after `after` that matches a cron expression with five fields, in a time
- * zone. When clocks go forward and skip the matching time, returns the time after the change. When clocks go
- * back and show it twice, only the first time matches. If the hour field begins with `*`, skipped times do
- * not match, and repeated times match twice. Throws an `Error` if the expression or the time zone is invalid.
+ * Returns the first time (in ms) after `after` that matches a cron expression with five fields, in a time zone. If
+ * clocks go forward and skip a matching time, returns a time after the change, such as 03:30 for 02:30. If clocks
+ * go back and show a matching time twice, only the first of the two matches. But if the hour field begins with `*`,
+ * a skipped time does not match, and both repeated times match. Throws an `Error` if the expression or the time
+ * zone is invalid.
  */
 export function nextTime(expression: string, timezone: string, after: number): number {
   const [minutes, hours, days, months, weekdays] = parseCron(expression);
@@ -57,9 +58,9 @@ export function nextTime(expression: string, timezone: string, after: number): n
 }
 
 /**
- * Returns the times, in ms, at which clocks show the local time `wall`. If clocks go back and show `wall`
- * twice, returns the first time, or both times with `anyHour`. If clocks go forward and skip `wall`, returns
- * the time after the change, or no time with `anyHour`.
+ * Returns the times, in ms, at which clocks show the local time `wall`. If clocks go back and show `wall` twice,
+ * returns the first of the two times; with `anyHour`, returns both. If clocks go forward and skip `wall`, returns a
+ * time after the change; with `anyHour`, returns none.
  */
 function instants(wall: number, offset: (time: number) => number, anyHour: boolean): number[] {
   const [before, behind] = [offset(wall - DAY), offset(wall + DAY)];

@@ -109,7 +109,10 @@ export interface CliAgent {
   readonly kind: 'cli';
   readonly cli: string;
   readonly args: readonly string[];
-  /** How the program gets its prompt. For known programs, such as `claude`, the relay knows how. */
+  /**
+   * How the program gets its prompt. May be missing for a known program such as `claude`, because the relay has
+   * a default for this program.
+   */
   readonly prompt_by?: PromptWay;
   readonly system?: string;
 }

@@ -53,8 +53,8 @@ export class Fields {
   }
 
   /**
-   * Returns the map at a key, or undefined if the key is missing. Instead of a map, the file may contain a
-   * single value of the type `scalar`, which is then the value of the first of `keys`.
+   * Returns the map at a key, or undefined if the key is missing. The file may also have a single value of the type
+   * `scalar` in place of the map. This value then belongs to the first of `keys`.
    */
   shorthand(key: string, keys: readonly string[], scalar: 'string' | 'number' = 'string') {
     if (!this.has(key)) return undefined;

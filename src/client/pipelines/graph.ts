@@ -6,8 +6,8 @@ type Node = Pick<Step, 'id' | 'needs'>;
 export function findCycle(steps: readonly Node[]): string[] | null {
   const ids = new Set(steps.map(({ id }) => id));
   const openSteps = steps.map(({ id, needs }) => ({ id, needs: needs.filter((need) => ids.has(need)) }));
-  // Leave out all steps that can be put into rounds. Each remaining step is part of a cycle or depends on
-  // one. So following needs from any of these steps leads into a cycle.
+  // Leave out all steps that can be put into rounds. Each remaining step is part of a cycle or depends on one. So a
+  // path from any remaining step along its needs leads into a cycle.
   for (const { id } of rounds(openSteps).flat()) ids.delete(id);
   const next = new Map(openSteps.map(({ id, needs }) => [id, needs.find((need) => ids.has(need))]));
   const path: string[] = [];

@@ -62,7 +62,7 @@ export interface Reading {
   readonly problems: readonly Problem[];
 }
 
-/** Parses and validates a pipeline. Reports all problems at once, each with its line. */
+/** Parses and validates a pipeline. Does not stop at the first problem: reports all problems, each with its line. */
 export function readPipeline(text: string, fallbackName: string): Reading {
   if (text.length > PIPELINE_FILE_BYTES)
     throw new RelayError('too_large', { what: 'a pipeline', limit: PIPELINE_FILE_BYTES });
@@ -220,8 +220,8 @@ function checkUnused(
       never.add(step.id);
       fields.warn(`the step "${step.id}" can never run: its condition is always false`, 'when');
     }
-  // A step that needs a skipped step is skipped too, unless it has its own condition. The loop adds such a step to
-  // the set over which it iterates. So it also finds the steps that need the added step.
+  // A step that needs a skipped step is skipped too, unless it has its own condition. Such a step is added to
+  // `never` while the loop iterates over `never`. So the loop also finds the steps that need the added step.
   for (const skipped of never)
     for (const { step, fields } of read) {
       if (never.has(step.id) || step.when !== undefined || !step.needs.includes(skipped)) continue;

@@ -46,9 +46,9 @@ const CONFIRMED_MS = 1_000;
 const RENEW_MS = (PIPELINE_HOLD_S * 1000) / 3;
 
 /**
- * A lease on a run, so that only one process works on it. The holder renews the lease while it works. Another process
- * takes the lease of a dead holder at once, and gives up if the holder is alive. If the other process cannot tell, it
- * waits until the lease expires. A renewal meanwhile shows that the holder is alive.
+ * A lease on a run, so that only one process works on the run. The holder renews the lease while it works. Another
+ * process takes the lease without waiting if the holder is dead, and gives up if the holder is alive. If this is
+ * unknown, the process waits until the lease expires, and gives up if the lease is renewed meanwhile.
  */
 export class RunLease implements AsyncDisposable {
   readonly #parts: LeaseParts;

@@ -69,8 +69,8 @@ export class Run {
   }
 
   /**
-   * Starts a step and returns its promise. Each step starts the steps that it needs, because the file may list them
-   * after it. So this step may already have been started. In that case, its existing promise is returned.
+   * Starts a step and returns its promise. If the step was already started, returns its existing promise: a step
+   * starts the steps that it needs, even if they come later in the file.
    */
   #begin(step: Step): Promise<void> {
     let going = this.#steps.get(step.id);
@@ -112,9 +112,9 @@ export class Run {
   }
 
   /**
-   * Returns the id of a needed step that prevents this step from running, or null. Failed steps come before skipped
-   * ones. If the condition of this step uses the status of a needed step, the needed step prevents this step only if
-   * it was interrupted.
+   * Returns the id of a needed step that prevents this step from running, or null. If there are several, a failed
+   * step is returned before a skipped one. A needed step whose status is used in the condition of this step
+   * prevents this step only if the needed step was interrupted.
    */
   #stopper(step: Step): string | null {
     const readByCondition = new Set(

@@ -80,8 +80,8 @@ export class Scope {
   }
 
   /**
-   * Returns the prompt of a step with its placeholders filled. Output of other agents must not act as
-   * instructions. So it is sanitized, and long output gets a frame.
+   * Returns the prompt of a step with its placeholders filled. Output of other agents must not act as instructions.
+   * So it is sanitized, and output that is long or has several lines gets a frame.
    */
   async promptText({ prompt }: Step): Promise<string> {
     const references = templateReferences(prompt);

@@ -426,8 +426,8 @@ export class StepWork {
       await threads(by).patch(run, { ops: patch.ops, idempotency_key });
       return null;
     } catch (error) {
-      // This patch was already applied before a crash. It is rejected now, because this attempt gave its
-      // items new ids.
+      // This patch was already applied before a crash. It is rejected now because its items have new ids, so the
+      // content differs from the first call with this idempotency key.
       if (isRelayError(error, 'idempotency_conflict')) return null;
       if (isRelayError(error)) return error.message;
       throw error;

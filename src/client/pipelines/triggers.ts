@@ -35,8 +35,8 @@ const RETRY_MS = 2_000;
 
 /**
  * Starts runs of one pipeline when its triggers fire. The server that holds the lease of the pipeline watches
- * channels and schedules, and resumes runs whose server died. Each message, scheduled time or webhook call
- * has a key. So it starts only one run, even if several servers see it.
+ * channels and schedules, and resumes runs whose server died. Each message, scheduled time or webhook call has a
+ * key. A key starts only one run, even if several servers see the event.
  */
 export class TriggerServer {
   readonly file: PipelineFile;
@@ -52,7 +52,7 @@ export class TriggerServer {
     this.#o = o;
   }
 
-  /** Serves until the signal aborts. Then it waits for the runs to stop. */
+  /** Serves until the signal aborts, then waits until the runs have stopped. */
   async serve(): Promise<void> {
     const { signal, pipelines, log, pause } = this.#o;
     const { name } = this.pipeline;
@@ -157,8 +157,8 @@ export class TriggerServer {
         continue;
       }
       if (missed === 'last' && due.length === times.length) {
-        // More missed times follow than fit into the list. Only the last missed time starts a run, so skip
-        // all others.
+        // `times` is full, so there may be further missed times. Only the last missed time starts a run, so skip
+        // all of `times` but the last one.
         last = due.at(-2)!;
         continue;
       }
@@ -207,7 +207,7 @@ export class TriggerServer {
         log(`${name}: run ${id}`);
         resolve(id);
       };
-      // The run has its own lease. So it goes on even if this server loses the lease of the pipeline.
+      // The run has its own lease. So the run goes on even if this server loses the lease of the pipeline.
       const working = begin({ signal, onStart })
         .then(
           (ran) => {
@@ -228,7 +228,7 @@ export class TriggerServer {
           this.#working.delete(working);
         });
       this.#working.add(working);
-      // A resumed run may first have to wait for its lease. So do not wait until it begins.
+      // A resumed run may first have to wait for its lease. So do not wait until the run begins.
       if (resumed !== undefined) resolve(resumed);
     });
   }

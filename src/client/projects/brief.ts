@@ -23,7 +23,7 @@ export function part(
   verb = '',
   at: number | string | null | undefined = null,
 ) {
-  // `more` counts entries beyond the maximum that any brief can show. They get no lines.
+  // `more` is the number of entries that get no line, because no brief has room for so many.
   return { title, source, at: typeof at === 'number' ? at : timeOf(at), verb, lines, more: 0 };
 }
 
@@ -55,8 +55,8 @@ export interface Draft {
   readonly warnings: readonly string[];
   readonly parts: readonly BriefPart[];
   /**
-   * True if the brief is sent to somebody outside of the project. Then masking is stricter: it also covers
-   * text that is only possibly a secret.
+   * True if the brief is sent to somebody outside of the project. Masking is then stricter: text that is only
+   * possibly a secret is masked too.
    */
   readonly strict?: boolean;
   /** Instructions at the end of the brief. */
@@ -188,8 +188,8 @@ async function fit(draft: Draft, maxTokens: number, now: number, measure: Measur
     else high = middle - 1;
   }
   let fitted = await build(low);
-  // The token counts of different briefs do not grow exactly line by line, so this brief may still exceed the
-  // budget. Remove lines until it fits.
+  // The search assumes that a brief with more lines has more tokens, which is not always exact. If the result
+  // exceeds the budget, remove lines until it fits.
   for (let count = low; count > 0 && fitted.cost > maxTokens; ) fitted = await build(--count);
   return fitted.cost <= maxTokens ? fitted : cutToBudget(fitted, maxTokens, measure);
 }

@@ -359,8 +359,9 @@ function todoLine(todo: Todo, now: number): string {
 const OTHER_DECISIONS = 20;
 
 /**
- * Lists the decisions in force. Decisions that match the topic come first, then the newest ones. The ranks
- * count up from `rank`; `OTHER_DECISIONS` is added for decisions that do not match the topic.
+ * Lists the decisions in force. Decisions that match the topic come first, then the newest ones. The first line has
+ * the rank `rank`, and each further line a rank that is higher by one. Decisions that do not match the topic get a
+ * rank that is higher by `OTHER_DECISIONS`.
  */
 export function decisionsPart({ decisions, modified }: ProjectView, topic: Topic, rank: number): BriefPart {
   const standing = inForce(decisions);

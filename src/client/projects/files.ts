@@ -122,7 +122,7 @@ export interface MergedFile {
 
 /** Access to the git repository that contains the project folder. */
 export interface ProjectGit {
-  /** Resolves when git runs for every call so far, or has failed. */
+  /** Resolves when the git process of every call so far has started, or the call has failed. */
   started(): Promise<void>;
   /** Returns commits, newest first. With `paths`, only commits that changed one of these files. */
   commits(o: {

@@ -354,9 +354,9 @@ interface Numbered {
 type Renumbering = ReturnType<typeof renumber>;
 
 /**
- * Resolves numbers that two branches gave to different entries. The side with the older entry keeps its
- * numbers. On the other side, the clashing entry and all new entries after it get the next free numbers; the
- * later ones move too, because they may refer to it. Swapping the sides gives the same result.
+ * Resolves numbers that two branches gave to different entries. The side with the older entry keeps its numbers. On
+ * the other side, the clashing entry and all new entries after it get the next free numbers. The new entries after
+ * it also move, because they may refer to the clashing entry. Swapping the sides gives the same result.
  */
 function renumber(
   prefix: string,
@@ -370,7 +370,7 @@ function renumber(
   });
   const compare = (branch: Branch, other: Branch) => {
     const { all, fresh } = branch;
-    // If an earlier merge gave an entry a new number on the other side, this side uses the new number too.
+    // If an earlier merge gave an entry a new number on the other side, use the new number on this side too.
     const moved = movedEarlier(base, branch, other);
     const alone = fresh.filter(({ content }) => !other.fresh.some((each) => each.content === content));
     const shared = all.filter((entry) => !alone.includes(entry)).map(({ id }) => moved.get(id) ?? id);
@@ -381,8 +381,8 @@ function renumber(
   const shared = new Set([...ours.shared, ...theirs.shared]);
   const clash = ({ alone }: typeof ours, other: typeof ours) =>
     alone.filter(({ id }) => shared.has(id) || other.alone.some((each) => each.id === id));
-  // If both sides gave one number to different entries, the side `keeps` keeps its numbers. But if an entry that
-  // exists on both sides has this number, `keeps` gives up the number too.
+  // If both sides gave one number to different entries, the entry of the side `keeps` keeps the number. Exception:
+  // if an entry that exists on both sides has this number, the entry of `keeps` gets a new number too.
   const theirsLater = isLater(clash(theirs, ours)[0], clash(ours, theirs)[0]);
   const [keeps, yields] = theirsLater ? [ours, theirs] : [theirs, ours];
   const next = numbersAfter(prefix, [...base, ...ourEntries, ...theirEntries]);

@@ -112,7 +112,10 @@ function fromCargo(text: string | null): Manifest | null {
   return manifestOf('Cargo.toml', 'Rust', dependencies, tableAt(manifest, 'package'));
 }
 
-/** Builds a manifest. Its name and description come from the first of the tables that has them. */
+/**
+ * Builds a manifest. The name comes from the first table that has a name, the description from the first table that
+ * has a description.
+ */
 function manifestOf(
   file: string,
   language: string,

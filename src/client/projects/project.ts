@@ -181,8 +181,8 @@ export class Project {
   }
 
   /**
-   * Returns a hand-off. With `until` (a time in ms), waits for the report of the sub-agent, at most until
-   * this time or the deadline, whichever comes first.
+   * Returns a hand-off. With `until` (a time in ms), waits for the report of the sub-agent, at most until this time
+   * or the deadline of the hand-off, whichever comes first.
    */
   async result(id: string | null, until = 0): Promise<Handoff> {
     for (let handoffId = id; ; ) {
@@ -205,8 +205,8 @@ export class Project {
   }
 
   /**
-   * Saves a checkpoint in state.json. Hooks call this method and must never create a project. So it does
-   * nothing if the file does not exist or belongs to another program.
+   * Saves a checkpoint in state.json. Does nothing if the file does not exist or belongs to another program,
+   * because hooks call this method and must never create a project.
    */
   checkpoint(checkpoint: Omit<Checkpoint, 'at'>): Promise<void> {
     return this.files.locked(async () => {

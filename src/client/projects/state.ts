@@ -107,7 +107,8 @@ export function saveCheckpoint(doc: JsonDocument, checkpoint: Checkpoint): void 
   const { last_sync, last_update } = readState(doc);
   const { at, files_in_flight, ...rest } = checkpoint;
   const fresh = { at, last_sync, ...rest, files_in_flight: [...files_in_flight] };
-  // Some clients announce a compaction at every turn. So do not write a checkpoint if only its time is new.
+  // Some clients announce a compaction at every turn. So do not write a checkpoint that differs from the last one
+  // only in its time.
   if (jsonEqual(doc.get(['checkpoint']), { ...fresh, at: last_update })) return;
   doc.set(['checkpoint'], fresh);
   doc.set(['last_update'], at);

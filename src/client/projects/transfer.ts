@@ -183,8 +183,8 @@ const TESTS = /(?:^|\/)(?:tests?|spec|__tests__)\/|[._-](?:test|spec)\.\w+$/;
 const FUNCTION_CHARS = 60;
 
 /**
- * Formats hunk headers. In prose and settings, git prints a heading or another line in place of a function
- * name, so it is left out.
+ * Formats hunk headers. In prose and settings, git prints a heading or another line in place of the function name.
+ * Such a line is left out.
  */
 function hunkText(path: string, headers: readonly string[]): string {
   if (headers.length === 0) return '';

@@ -85,9 +85,9 @@ export class Prompts {
       const { cache } = this.#parts;
       const place = { thread_id: outcome.thread_id, ref: outcome.artifact_ref };
       await cache.put(await keyOf(bundle, model.name), place, ANSWER_CACHE_MS);
-      // Storing the answer changed the state, so the next prompt differs from this one. If the same question
-      // follows at once, it should still get the cached answer. So also cache the answer under a key with the
-      // new state.
+      // Storing the answer changed the state, so the next prompt differs from this one. If the next prompt asks the
+      // same question, it should still get the cached answer. So also cache the answer under a key with the new
+      // state.
       await cache.put(await afterKey(bundle, model.name, outcome.state_ref), place, ANSWER_CACHE_MS);
     }
     return outcome;
@@ -220,14 +220,14 @@ export class Prompts {
 }
 
 /**
- * Prefix of the source ref with the id of the prompt. All other source refs of an answer are artifacts that
- * the prompt showed.
+ * Prefix of the source ref that contains the id of the prompt. All other source refs of an answer name artifacts
+ * that the prompt showed.
  */
 const SOURCE = 'prompt:';
 
 const NO_PULLS: Pulls = { calls: 0, tokens: 0, tools_tokens: 0, pasted_tokens: 0 };
 
-/** Returns the token counts of a prompt. They are stored in its event, and the token ledger adds them up. */
+/** Returns the token counts of a prompt. The event of the prompt contains them, and the token ledger adds them up. */
 export function promptFigures(
   { tokens, pasted }: Pick<Bundle, 'tokens' | 'pasted'>,
   { billed, pulls = NO_PULLS }: Pick<Answered, 'billed' | 'pulls'>,

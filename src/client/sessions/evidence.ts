@@ -66,7 +66,7 @@ export async function quoteSession(
   for (let at: SessionInfo | null = session; at !== null && names.length <= GENERATIONS; ) {
     const evidence: Evidence = await collectEvidence(sessions.turns(at));
     // Lines of an earlier session get a higher rank, so they are dropped first. The first request of an earlier
-    // session still matters later. So its rank rises by only one for each later session.
+    // session stays important, so its rank rises by only one for each later session.
     const older = names.length * OLDER;
     for (const part of evidenceParts(at, evidence)) {
       const later = part.title.startsWith('Asked') ? names.length : older;

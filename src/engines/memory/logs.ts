@@ -4,7 +4,7 @@ import type { AppendOptions, Entry, LogPage, Logs, ReadOptions } from '../../ker
 import { checkKey, checkLimit, encodeJson } from '../../kernel/validate-input.ts';
 import type { Store } from './store.ts';
 
-/** Maximum number of entries that a subscriber reads at once. */
+/** Maximum number of entries that a subscriber reads in one batch. */
 const BATCH = 16;
 
 interface Row {

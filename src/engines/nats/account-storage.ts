@@ -10,7 +10,7 @@ const POLL_MS = 2_000;
 
 const POLL_TIMEOUT_MS = 5_000;
 
-/** Fraction of the storage limit that is reserved for deletions. */
+/** Fraction of the storage limit that is reserved for deletions, but at most `RESERVE_BYTES`. */
 const RESERVE_SHARE = 0.05;
 /** Maximum number of bytes that are reserved for deletions. */
 const RESERVE_BYTES = 256 * 1024 * 1024;
@@ -41,8 +41,8 @@ export class AccountStorage implements StorageLimit {
   /** Storage limit in bytes. Null if the account has no limit or has not answered yet. */
   #limit: number | null = null;
   /**
-   * Values of `publishedBytes` at the last two polls, newest first. The usage that NATS reports may be old by up to one
-   * poll interval, so all bytes since the earlier poll are added to it.
+   * Values of `publishedBytes` at the last two polls, newest first. The usage that NATS reports may be one poll
+   * interval old, so all bytes that were published since the earlier poll are added to the usage.
    */
   #publishedAtPolls: readonly [number, number] = [0, 0];
 

@@ -87,8 +87,8 @@ export class LocalIndex implements TextDatabase {
 }
 
 /**
- * Makes the file private, because it contains texts of artifacts. Also makes the files that SQLite keeps
- * beside it private; SQLite creates new ones with the mode of the file.
+ * Makes the file private, because it contains texts of artifacts. SQLite keeps further files beside it, and creates
+ * them with the mode of the file. Files that already exist are made private too.
  */
 function makePrivate(file: string): void {
   closeSync(openSync(file, 'a', 0o600));

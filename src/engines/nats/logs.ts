@@ -9,7 +9,7 @@ import type { LiveFeed } from './live-feed.ts';
 import { encodeEntry, entryOf, seqOf, tokenOf } from './messages.ts';
 import type { Store } from './opening.ts';
 
-/** Maximum number of entries that a subscriber reads at once. */
+/** Maximum number of entries that a subscriber reads in one batch. */
 const SUBSCRIBER_BATCH = 64;
 
 /** Number of bytes after which JetStream ends a batch. A page of large entries needs several batches. */
@@ -191,8 +191,9 @@ export class NatsLogs implements Logs {
   }
 
   async #appendOnce(subject: string, payload: Uint8Array, marker: string, expect: number | undefined | null) {
-    // If a certain last entry is expected, first look for an entry with this id, which takes precedence. An
-    // empty log has none. Without an expectation, the publish below fails if the marker exists.
+    // If the caller expects a certain last entry, first look for an existing entry with the id of the new entry. If
+    // there is one, return it, even if the last entry is not the expected one. An empty log has no such entry. If
+    // the caller expects nothing, the publish below fails if the marker of the id exists.
     if (expect !== undefined && expect !== 0) {
       const first = await this.#entrySeqOfMarker(marker);
       if (first !== null) return first;

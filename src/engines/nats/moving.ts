@@ -14,7 +14,7 @@ import type { NatsSearchIndex } from './search-index.ts';
 /** Maximum number of entries and bytes per batch request. */
 const PAGE = { batch: 500, max_bytes: 4 * 1024 * 1024 };
 
-/** Pause in ms before a publish is repeated because its earlier attempt is undecided. */
+/** Pause in ms before a publish is repeated. It is repeated if an earlier attempt of this publish is undecided. */
 const UNDECIDED_MS = 100;
 
 /** Number of sequences reserved for entries that are written to the source store during the copy. */
@@ -29,8 +29,8 @@ interface Ports {
 
 /**
  * Moves a store into or out of a NATS cluster. The messages of imported records and entries contain their revisions
- * and sequences. JetStream must then assign only larger numbers, so `prepare` creates the streams again with a higher
- * first sequence, which requires an empty store.
+ * and sequences. JetStream must assign larger numbers to all new messages. So `prepare` creates the streams again
+ * with a higher first sequence, which requires an empty store.
  */
 export function natsMoving(store: Store, ports: Ports): Moving {
   const { connection, name, streams } = store;
@@ -148,7 +148,7 @@ export function natsMoving(store: Store, ports: Ports): Moving {
     },
 
     /**
-     * Freezes the streams, so that JetStream rejects publishes at once. Other servers stop deleting only after their
+     * Freezes the streams. From then on JetStream rejects publishes. Other servers stop deleting only after their
      * next poll, so the function waits for two poll intervals.
      */
     async freeze({ to, ms }) {

@@ -36,8 +36,8 @@ const CACHED_RECORDS = 10_000;
 
 interface Row extends Stored {
   /**
-   * Sequence of the message. It equals the revision, except for an imported record, which keeps the revision of its
-   * old store.
+   * Sequence of the message. The revision of the record is equal, except for an imported record, which keeps the
+   * revision of its old store.
    */
   readonly seq: number;
   /** Key of the record, or null if the subject encodes it. */

@@ -14,8 +14,8 @@ const CONCURRENCY = 16;
 const CHUNK_SWEEP_MS = 600_000;
 
 /**
- * If more than this many steps of `DUE_STEP_MS` have passed since the last sweep, the sweep lists all notes at once
- * instead of step by step.
+ * If more than this many steps of `DUE_STEP_MS` have passed since the last sweep, the sweep lists all notes with
+ * one request, not with one request per step.
  */
 const DUE_STEPS = 20;
 
@@ -29,10 +29,10 @@ interface Intent {
 }
 
 /**
- * Returns the sweep function of the store. JetStream deletes an expired message a minute after it expires.
- * With `scans`, the sweep reads everything and deletes expired messages at once. The chunks of an expired or
- * deleted blob are deleted at the time in their note. Chunks that have neither a manifest nor a note, such as
- * the chunks of an interrupted upload, are deleted an hour after a sweep first found them.
+ * Returns the sweep function of the store. JetStream deletes an expired message a minute after it expires. With
+ * `scans`, the sweep reads everything and deletes expired messages without waiting for this minute. The chunks of
+ * an expired or deleted blob are deleted at the time in their note. Chunks that have neither a manifest nor a note,
+ * such as the chunks of an interrupted upload, are deleted an hour after a sweep first found them.
  */
 export function sweepNats(store: Store, blobs: NatsBlobs, scans: boolean): () => Promise<SweepResult> {
   const { connection, env, name, streams } = store;

@@ -105,8 +105,8 @@ class ContextRelaySessionStore(SessionFiles, SessionStore):
                 latest[session] = max(latest.get(session, 0), int(seconds_of(info.modified_at) * 1000))
         return [{"session_id": session, "mtime": mtime} for session, mtime in latest.items()]
 
-    # This store does not offer this optional method. The SDK recognizes that, because the attribute is the
-    # protocol's own method.
+    # This store does not implement this optional method. The SDK recognizes a missing method by the attribute: it
+    # is then the method of the protocol itself.
     list_session_summaries = SessionStore.list_session_summaries
 
     async def delete(self, key: Any) -> None:

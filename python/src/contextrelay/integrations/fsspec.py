@@ -249,7 +249,7 @@ class _RelayFile(AbstractBufferedFile):
         return bytes(files.bytes(inner, version=self._version, range=(start, end)))
 
     def _initiate_upload(self) -> None:
-        """Does nothing, because ``commit`` uploads the whole file at once."""
+        """Does nothing, because ``commit`` uploads the whole file in one request."""
 
     def _upload_chunk(self, final: bool = False) -> None:
         self._chunks.append(self.buffer.getvalue())

@@ -212,7 +212,7 @@ def _scope(app: str, user: str, session: Optional[str]) -> str:
 
 
 def _artifact_folder(app: str, user: str, session: Optional[str], filename: str) -> str:
-    # ADK marks artifacts that all sessions of a user share with this prefix.
+    # The prefix `user:` is how ADK marks an artifact that all sessions of a user share.
     shared = session is None or filename.startswith("user:")
     return f"{_scope(app, user, None if shared else session)}{segment(filename)}/"
 

@@ -63,9 +63,9 @@ class KeptPointers:
     def _renewal_time(self, now: float, expires_at: Optional[str]) -> float:
         """Returns the time at which a pointer must be renewed again.
 
-        A pointer that the relay did not find belongs to another relay or tenant. It is never renewed
-        again. A pointer that lives longer than ``ttl`` is renewed when it has only ``ttl`` left. Any other
-        pointer is renewed after an eighth of its remaining time.
+        A pointer that the relay did not find belongs to another relay or tenant, so it is never renewed again. A
+        pointer with more than ``ttl`` seconds left is renewed when it has only ``ttl`` left. Any other pointer is
+        renewed after an eighth of its remaining time.
         """
         if expires_at is None:
             return float("inf")

@@ -67,7 +67,7 @@ except ImportError as error:
 
 __all__ = ["ContextRelaySaver", "PointerWrapper", "pointer_wrapper"]
 
-#: Number of checkpoints that are loaded at once while listing.
+#: Number of checkpoints that are loaded together while listing.
 _PAGE = 50
 #: Values up to this number of bytes are always stored inside writes and checkpoints. A larger value gets its own
 #: file when put_writes stores it, or when a second checkpoint uses it.
@@ -80,8 +80,8 @@ _PLAIN = JsonPlusSerializer()
 _LONGER_S = 60
 #: Maximum ttl that the relay accepts, in seconds.
 _TTL_MAX_S = 3650 * 24 * 3600
-#: Maximum time in seconds that writes wait for the request of the next checkpoint, and maximum number of calls that
-#: wait.
+#: First the maximum time in seconds that writes wait for the request of the next checkpoint, then the maximum
+#: number of calls that wait.
 _WAIT_S = 0.02
 _MOST_WAITING = 4
 #: Maximum number of files whose expiry a saver remembers.
@@ -127,8 +127,8 @@ class _Recent:
 
     #: Maps a channel and its version to the path of the value.
     values: Dict[Tuple[str, object], str] = field(default_factory=dict)
-    #: Maps the path of a sent value to the newest checkpoint that uses the value, and to a future that completes
-    #: when the value is stored.
+    #: Maps the path of a sent value to a pair: the newest checkpoint that uses the value, and a future that
+    #: completes when the value is stored.
     sent: Dict[str, Tuple[str, Future[None]]] = field(default_factory=dict)
     #: Maps large strings to their files. A checkpoint often contains a string that a write has just stored. With this
     #: cache, the string is not serialized again. Only strings are cached, because other values can change.
@@ -178,7 +178,8 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
         client = relay if isinstance(relay, ContextRelay) else ContextRelay(relay)
         self._files = client.files.space(space)
         self._ttl = ttl
-        # A pointer must live as long as a value whose text contains its URL. Values live longer than their checkpoint.
+        # A pointer must live as long as the value whose text contains its URL. Values live longer than their
+        # checkpoint, so pointers are renewed for this longer time.
         self._pointers = KeptPointers(client, self._longer_ttl())
         # Maps a path to the expiry of the file, for files that this process wrote. Also maps a namespace to
         # the time until which this process has renewed the ancestors in this namespace.
@@ -215,8 +216,9 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
             changed = channel in new_versions
             path = None if changed else recent.values.get((channel, version))
             if path is None or self._expires_too_early(path):
-                # Store small values in the checkpoint. Also store a large value there if it has just changed and
-                # put_writes has not stored it. It gets its own file when a second checkpoint uses it.
+                # Store small values in the checkpoint. Also store a large value in the checkpoint if the value has
+                # just changed and put_writes has not stored it. This value gets its own file when a second
+                # checkpoint uses it.
                 file = None if changed and not recent.sent else self._large_file(root, value)
                 if file is None or (changed and file.path not in recent.sent):
                     own[channel] = value
@@ -492,8 +494,8 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
     ) -> None:
         """Writes files, and the large values that are not stored yet.
 
-        ``files`` may wait for the request of the next checkpoint. Waits for the large values that other threads are
-        sending.
+        The files in ``files`` may wait until the next checkpoint is sent. The call waits for the large values that
+        other threads are sending.
         """
         done: Future[None] = Future()
         with self._lock:
@@ -832,7 +834,7 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
         if not prefixes:
             return []
         files = []
-        # Ids grow with time, so the writes of neighbouring checkpoints are neighbours in one listing.
+        # Ids grow with time, so one listing finds the writes of neighbouring checkpoints next to each other.
         first, last = min(prefixes), max(prefixes)
         shared = first if first == last else f"{root}w/"
         for info in self._infos(shared, first[:-1], 2 * len(prefixes) + 10):
@@ -850,7 +852,8 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
         """
         contents = self._files.read([info.path for info in infos])
         by_checkpoint: Dict[str, Dict[Tuple[str, str, int], _Write]] = {}
-        # Of files with equal times, the one with more writes comes first.
+        # Of several writes at the same place, the first one counts. Files are sorted by time; of files with equal
+        # times, the one with more writes comes first.
         for file in sorted(reversed([*contents.values()]), key=lambda file: file.info.created_at):
             about, value = file.info.metadata, self._load(file)
             # Version 0.2.0 and earlier stored each write in a file of its own.

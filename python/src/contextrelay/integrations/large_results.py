@@ -75,10 +75,10 @@ class LargeResultOptions(TypedDict, total=False):
 
 
 class Patience:
-    """Limits the time that calls to the relay cost an agent. Each call has 5 s, retries included.
+    """Limits the time that calls to the relay cost an agent.
 
-    If the relay does not answer in time, no call is made for a minute, so that a relay that hangs does not
-    stall the agent.
+    Each call has 5 s, retries included. If the relay does not answer within this time, no call is made for a
+    minute. So a relay that hangs does not stall the agent.
     """
 
     def __init__(self) -> None:
@@ -124,8 +124,8 @@ class LargeResults:
     def shown(self, text: str, tool: str = "", *, forever: bool = False) -> str:
         """Returns the text for the model: the text itself if it is small enough, else its replacement.
 
-        ``forever``: nobody knows how long the text is stored. Without ``ttl``, the pointer then lives as long as the
-        relay allows. If the relay does not answer within 5 s, the text is returned unchanged.
+        ``forever``: true if nobody knows how long the caller stores the text. Without ``ttl``, the pointer then
+        lives as long as the relay allows. If the relay does not answer within 5 s, the text is returned unchanged.
         """
         if len(text) * 4 <= self._max_bytes or tool in self._except or is_own_tool(tool):
             return text
