@@ -73,9 +73,9 @@ export function isCiphertext({ content_type }: Pick<Inspected, 'content_type'>):
 export const CIPHERTEXT = /^(?:.*\n)?(?:\d+[:-])?gAAAAA/;
 
 /**
- * Checks an encryption key with a peek before the pull, so that a wrong key does not use up a pull. Throws if
- * the key is malformed, or if it does not match the key check of the sender. Returns the result of the peek,
- * or null if the server supports no peeks. Then the pull reports a wrong key.
+ * Checks an encryption key with a peek before the pull, so that a wrong key does not use up a pull. Throws if the key
+ * is malformed, or if it does not match the key check of the sender. Returns the result of the peek. If the server
+ * supports no peeks, returns null, and only the pull can report a wrong key.
  */
 export async function checkKey(key: string, peek: () => Promise<Inspected>): Promise<Inspected | null> {
   const check = await fernetKeyCheck(key);

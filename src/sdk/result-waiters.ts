@@ -190,8 +190,8 @@ export class ResultWaiters {
   }
 
   /**
-   * Returns whether no bridge has taken the task yet. A current bridge takes a task before it works on it,
-   * and its result has a task id. So if a task was taken, a result without a task id does not belong to it.
+   * Returns whether no bridge has taken the task yet. Current bridges take a task before they work on it, and their
+   * results have a task id. So a result without a task id does not belong to a task that was taken.
    */
   async #isUnclaimed(id: string): Promise<boolean> {
     try {
@@ -204,8 +204,8 @@ export class ResultWaiters {
 }
 
 /**
- * Returns the result in the receipts, or null. A relay omits the result from the task if it does not know the
- * status of the result, but its receipts still list it. The status of such a result is returned as `done`.
+ * Returns the result in the receipts of a task, or null. If a relay does not know the status of a result, it omits the
+ * result from the task, but the receipts still list it. This returns such a result with the status `done`.
  */
 export function resultFromReceipts(receipts: readonly Receipt[]): FoundResult | null {
   const found = receipts.find(({ rung, url }) => rung === 'result' && url !== undefined);

@@ -15,8 +15,8 @@ export type WithSignal<Api> = {
 const STREAMS: ReadonlySet<string | symbol> = new Set(['subscribe', 'watch']);
 
 /**
- * Returns an API group whose methods accept a `signal`. `apiFor(signal)` returns the same group, and the
- * signal aborts its requests.
+ * Returns an API group whose methods accept a `signal`. `apiFor(signal)` must return the same API, with requests that
+ * the signal aborts.
  */
 export function withSignal<Api extends object>(
   api: Api,

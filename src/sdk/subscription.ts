@@ -189,9 +189,9 @@ export class Subscription implements AsyncIterable<ReceivedMessage>, AsyncDispos
 }
 
 /**
- * Renews the lease of a message three times per lease duration until `stop` is called. If another member has
- * got the lease, it stops and calls `lost`. It ignores other errors: when the relay answers again, the lease
- * may still be valid.
+ * Renews the lease of a message three times per lease duration until `stop` is called. If another member has the lease
+ * now, the renewal stops and `lost` is called. Other errors are ignored: when the relay answers again, the lease may
+ * still be valid.
  */
 export function keepExtending(message: ReceivedMessage, lost?: () => void): { stop(): void } {
   const lease = (message.lease_until ?? 0) - Date.now();

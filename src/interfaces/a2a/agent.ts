@@ -83,8 +83,8 @@ export function relayAgent({ agent, card, tasks, signal, webhooks }: AgentOption
   }
 
   /**
-   * Returns the channels of the task. Task records of version 0.1.0 name none; they use the agent's current
-   * channels.
+   * Returns the channels of the task. Task records of version 0.1.0 name no task channel; for them, returns the current
+   * one of the agent.
    */
   function channelsOf({ task_channel, done_channel }: TaskRecord): FromRecord {
     return { channel: task_channel ?? agent.task_channel, done_channel };

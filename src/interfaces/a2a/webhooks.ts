@@ -46,10 +46,10 @@ export interface WebhooksOptions {
 }
 
 /**
- * Notifies webhooks of the changes of a task. The end of a task is sent at least once: it is retried, also by
- * the next server, until the webhook confirms it. Earlier changes are sent at most once. A webhook gets
- * nothing after its API key was revoked. Several servers or Worker requests may follow the same task, so each
- * claims a notification in the task record before sending it.
+ * Notifies webhooks of the changes of a task. The notification of the task's end is sent at least once: this server or
+ * the next one retries it until the webhook confirms it. Earlier changes are sent at most once. A webhook gets nothing
+ * after its API key was revoked. Several servers or Worker requests may follow the same task, so each claims a
+ * notification in the task record before sending it.
  */
 export class Webhooks {
   readonly #o: WebhooksOptions;

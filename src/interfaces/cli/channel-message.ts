@@ -3,8 +3,8 @@ import { printable } from './human.ts';
 import type { Style } from './io.ts';
 
 /**
- * Returns the pointer of a message. If it has none, returns its signal: text unchanged, any other value as
- * JSON.
+ * Returns the pointer of a message. If the message has no pointer, returns its signal: text unchanged, any other value
+ * as JSON.
  */
 export function messageContent({ url, msg }: Message): string {
   return url ?? (typeof msg === 'string' ? msg : JSON.stringify(msg ?? null));

@@ -24,8 +24,7 @@ export function openApiDocument(operations: readonly Operation[], version: strin
     const { name, alsoBy } = operation.verb;
     if (!alsoBy) continue;
     const operationId = `${name}.${alsoBy.toLowerCase()}`;
-    // Omit the body: the operation can also be called with another method, which has no body and takes all
-    // fields in the query.
+    // `alsoBy` is a second HTTP method of the operation. A request with it has no body: all fields are in the query.
     const { requestBody: _, ...other } = described;
     paths[template][alsoBy.toLowerCase()] = { ...other, operationId };
   }

@@ -40,7 +40,7 @@ export async function pullWithinBudget(
     const body = await client.pullBytes(url, { signal });
     return tooLarge(info, cost, excerptOf(body, context), call);
   }
-  // The payload is encrypted or of unknown size. If its pulls are limited, count its tokens with `cost`,
+  // The payload is encrypted or of unknown size. If the pulls of the payload are limited, count its tokens with `cost`,
   // which uses up no pull.
   if (info.max_pulls !== null) {
     const cost = await client.cost(url, undefined, { signal });

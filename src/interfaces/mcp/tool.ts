@@ -16,7 +16,7 @@ export interface Tool<I extends z.ZodObject = z.ZodObject> {
   readonly name: string;
   readonly description: string;
   readonly input: I;
-  /** Input over HTTP, if it lacks fields of the input over stdio. */
+  /** Input schema over HTTP. Set only if it has fewer fields than `input`, which is for stdio. */
   readonly httpInput?: z.ZodObject;
   readonly schema: StandardSchemaWithJSON;
   readonly httpSchema: StandardSchemaWithJSON;

@@ -67,8 +67,8 @@ export type HookEvent = keyof typeof CLAUDE_EVENTS | 'wake';
 export type HookClient = 'claude' | 'codex' | 'gemini' | 'opencode' | 'cursor' | 'vscode';
 
 /**
- * Maps our hook events to each client's own names. Events that a client does not have, or whose answer it
- * would ignore, are missing.
+ * Maps our hook events to each client's own names. An event is missing if the client does not have it or would ignore
+ * the answer of the hook.
  */
 export const HOOK_EVENTS: {
   readonly [client in HookClient]: { readonly [event in HookEvent]?: string };
@@ -200,9 +200,9 @@ function editedFiles(tool: JsonObject): string[] {
 }
 
 /**
- * Reads stdin until a JSON object is complete, because not every client closes the pipe. Returns null if the
- * input is not a JSON object, and undefined if it is still incomplete after INPUT_MS. In that case a read of
- * stdin stays pending.
+ * Reads stdin until a JSON object is complete, because not every client closes the pipe. Returns null if the input is
+ * not a JSON object. Returns undefined if the input is still incomplete after INPUT_MS; a read of stdin then stays
+ * pending.
  */
 async function readJson(stdin: Input): Promise<JsonObject | null | undefined> {
   const timeUp = after(INPUT_MS);

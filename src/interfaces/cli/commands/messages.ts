@@ -187,8 +187,8 @@ function passed({ isTTY }: Io['stdout']): 'pipe' | 'inherit' {
 }
 
 /**
- * Returns the RELAY_* variables of a message. A variable that the message does not set is `undefined`: this
- * removes an inherited value, which belongs to another message.
+ * Returns the RELAY_* variables of a message. Variables that the message does not set are `undefined`. This removes
+ * inherited values, which belong to another message.
  */
 function variables(message: ReceivedMessage): NodeJS.ProcessEnv {
   const { channel, url, msg, seq, ts, from, metadata, token, attempt } = message;

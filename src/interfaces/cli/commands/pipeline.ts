@@ -393,7 +393,10 @@ const usesMoney = ({ budget, steps }: Pipeline, agent: string) =>
 /** Maximum depth of pipelines that use other pipelines. */
 const USES_DEPTH = 8;
 
-/** Reads a pipeline file and the files of the pipelines that it uses. `chain` holds the files above it. */
+/**
+ * Reads a pipeline file and the files of the pipelines that it uses. `chain` contains the files that use this one, from
+ * the first one down.
+ */
 async function readPipelineFile(io: Io, name: string, chain: readonly string[] = []): Promise<PipelineFile> {
   const path = resolve(io.cwd, name);
   if (chain.includes(path) || chain.length >= USES_DEPTH) {

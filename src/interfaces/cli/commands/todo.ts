@@ -188,7 +188,7 @@ that nobody holds; the exit code is 1 if there is none. After a claim has expire
       try {
         return { todo, claim: await relay.agents.claim(name, todo.id) };
       } catch (error) {
-        // Another agent claimed it first. Try the next todo.
+        // Another agent claimed this todo first. Try the next one.
         if (todoId !== undefined || !isRelayError(error, 'claimed')) throw error;
       }
     }

@@ -108,8 +108,8 @@ export function replacedResult(
 }
 
 /**
- * Returns a function that checks whether a changed value still matches a schema. With keywords that we do not
- * support, it rejects every value. A string with a `format` must be unchanged.
+ * Returns a function that checks whether a changed value still matches a schema. If the schema has keywords that we do
+ * not support, the function rejects every value. A string with a `format` must be unchanged.
  */
 export function changeChecker(
   schema: JsonObject | undefined,
