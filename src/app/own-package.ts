@@ -43,8 +43,8 @@ export function ownFile(path: string): Uint8Array | null {
 }
 
 /**
- * Reads a large file of which only small parts are used. Bun maps the file and reads only the needed pages,
- * so replace such a file by renaming and never truncate it.
+ * Reads a large file of which only small parts are used. Bun maps the file into memory and reads only the needed
+ * pages. So to change such a file, replace it by renaming and never truncate it.
  */
 export function readMapped(path: string): Uint8Array {
   return bun && process.platform !== 'win32' ? bun.mmap(path) : readFileSync(path);

@@ -261,7 +261,7 @@ function firstWord(line: string): string {
 /** Maximum number of characters to print from a command of another program. */
 const COMMAND_CHARS = 80;
 
-/** Lists the hooks and MCP servers of other programs in the files with our entries. They are never run. */
+/** Lists the hooks and MCP servers of other programs in the files with our entries. Runs none of them. */
 function othersIn(client: Client, installed: readonly Installed[]): Check[] {
   const named = installed.flatMap(({ entries, value }) =>
     entries.flatMap((entry) => {

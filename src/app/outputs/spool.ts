@@ -97,7 +97,10 @@ export class Spool {
   }
 }
 
-/** Reads the header. Returns null if a full disk kept it from being written; such a spool has no output. */
+/**
+ * Reads the header. Returns null if the header was not written because the disk was full. Such a spool has no
+ * output.
+ */
 function readHeader(fd: number): Header | null {
   const bytes = Buffer.alloc(HEADER_BYTES);
   readSync(fd, bytes, 0, HEADER_BYTES, 0);
@@ -113,8 +116,8 @@ function makeFolder(home: string): string {
 }
 
 /**
- * Returns an id of the pipe, which on Linux is the same at both ends. Returns null if the file is not a pipe, because
- * the inode numbers of other files are soon reused.
+ * Returns an id of a pipe. On Linux, both ends of the pipe have the same id. Returns null for a file that is no
+ * pipe, because the inode number of such a file is soon reused.
  */
 export function pipeId(fd: number): string | null {
   const file = orElse(() => fstatSync(fd), null);

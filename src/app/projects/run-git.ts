@@ -145,7 +145,7 @@ async function startOnNode(
 }
 
 /**
- * Like `startOnNode`, but without `node:child_process`: on Bun, loading it takes longer than most of these
+ * Like `startOnNode`, but without `node:child_process`: on Bun, loading this module takes longer than most git
  * commands run.
  */
 async function startOnBun(

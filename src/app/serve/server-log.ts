@@ -19,8 +19,8 @@ export function limitLog(path: string): void {
 }
 
 /**
- * Writes one JSON line per event to stderr, which in the background is the log file. All log output passes
- * through this function, which removes credentials and escapes control characters.
+ * Writes one JSON line per event to stderr. If the server runs in the background, stderr is the log file. All log
+ * output passes through this function, which removes credentials and escapes control characters.
  */
 export function logEvent(event: LogEvent): void {
   waiting += logLine(event, new Date());

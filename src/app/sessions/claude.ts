@@ -123,9 +123,10 @@ const promptText = (line: JsonObject) => userWords(contentText(fieldIn(line, 'me
 const REMEMBERED = 100_000;
 
 /**
- * Returns the ids of the prompts in the current conversation. Lines form a tree: it branches if the user goes
- * back to an earlier prompt, or if two processes use one session. The last line is in the current branch.
- * Only prompts are compared, because results of parallel tool calls are branches of the same conversation.
+ * Returns the ids of the prompts in the current conversation. Lines form a tree, which branches if the user goes
+ * back to an earlier prompt, or if two processes use one session. The last line is in the current branch. Only
+ * prompts are followed, because results of parallel tool calls form branches too but belong to the same
+ * conversation.
  */
 async function currentPrompts(file: string): Promise<Set<string>> {
   const promptOf = new Map<string, string>();

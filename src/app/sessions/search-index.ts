@@ -46,7 +46,8 @@ export class SessionIndex implements Disposable {
   }
 
   /**
-   * Deletes the texts of these sessions or, if `names` is null, of all. With `hide`, also hides the sessions.
+   * Deletes the texts of the sessions in `names` or, if `names` is null, of all sessions. With `hide`, also hides
+   * the sessions.
    */
   forget(names: readonly string[] | null, hide: boolean): void {
     const sources =

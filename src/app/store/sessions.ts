@@ -100,8 +100,8 @@ export function wakeMark(home: string, client: string, session: string): string 
 }
 
 /**
- * Returns the process of the client that runs this hook, and its executable. Skips shells in between. Works
- * only on Linux, where /proc names the parent of each process.
+ * Returns the process of the client that runs this hook, and the executable of the client. Skips shells between
+ * the client and the hook. Works only on Linux, where /proc names the parent of each process.
  */
 export function clientProcess(): { readonly pid?: number; readonly program?: string } {
   try {

@@ -80,8 +80,8 @@ export async function readProject(files: ProjectFiles, now: number, o: ReadOptio
     /** Problems of the files, one sentence each. */
     broken,
     /**
-     * Names of files with comments or trailing commas. Writes keep these, but other programs may not be
-     * able to read the files.
+     * Names of files with comments or trailing commas. Writing such a file keeps them, but other programs may not
+     * be able to read the file.
      */
     commented,
     /** Names of project files that another program uses in the project folder. */

@@ -63,8 +63,8 @@ export type AnswerOptions = { readonly signal?: AbortSignal } & AnswerListener;
 export interface AnswerListener {
   onText?(text: string): void;
   /**
-   * Called when the provider has sent nothing for `ms` milliseconds. After `most` milliseconds the request is
-   * aborted.
+   * Called when the provider has sent nothing for `ms` milliseconds. If it sends nothing for `most` milliseconds,
+   * the request is aborted.
    */
   onSilence?(ms: number, most: number): void;
   /**

@@ -143,9 +143,9 @@ export class LiveFeed {
 }
 
 /**
- * Returns by how many ms this server's clock is certainly ahead of the leader's clock, negative if it is behind.
- * `stamp` is the time on the leader's clock when it answered, between `sentAt` and `heardAt` on this server's clock. If
- * `stamp` is between these two times, returns 0.
+ * Returns by how many ms this server's clock is ahead of the leader's clock; negative if it is behind. The leader
+ * answered at the time `stamp` on its own clock, at some moment between `sentAt` and `heardAt` on this server's
+ * clock. Only the difference that is certain is returned: 0 if `stamp` is between these two times.
  */
 export function clockAhead(stamp: string | undefined, sentAt: number, heardAt: number): number {
   const leader = Date.parse(stamp ?? '');

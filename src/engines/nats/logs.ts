@@ -153,8 +153,8 @@ export class NatsLogs implements Logs {
   }
 
   /**
-   * Converts an expected last sequence to a position. The position of an imported entry is looked up. Returns
-   * null if this entry is not the last one.
+   * Converts an expected last sequence to a position. If the sequence belongs to an imported entry, reads the last
+   * entry of the log to find its position. Returns null if the last entry has another sequence.
    */
   async #expectedPosition(subject: string, seq: number | undefined): Promise<number | undefined | null> {
     if (seq === undefined || seq <= 0 || seq >= this.#store.firstSeq) return seq;

@@ -106,7 +106,7 @@ export async function connect(address: Address, o: { deadlineMs?: number } = {})
     maxReconnectAttempts: -1,
     reconnectToServer: otherServer(),
     reconnectTimeWait: 250,
-    // With these settings, the client leaves a node that hangs or is cut off within 4.5 s.
+    // With these settings, if a node hangs or is cut off, the client leaves the node within 4.5 s.
     pingInterval: 1_500,
     maxPingOut: 2,
     noAsyncTraces: true,
