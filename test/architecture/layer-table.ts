@@ -35,6 +35,11 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
     // '' means files directly in the layer, such as node-sqlite.ts, which two engines use.
     node: ['', 'sqlite', 'nats', 's3'],
     folders: 'apart',
+    // A Durable Object runs the statements of the sqlite engine, and keeps large blobs in a bucket like S3.
+    between: [
+      ['cloudflare', 'sqlite'],
+      ['cloudflare', 's3'],
+    ],
   },
   schemas: { values: ['base'], types: ['formats'], packages: ['zod'], node: false, folders: 'free' },
   contract: {

@@ -3,7 +3,6 @@ import { INLINE_BLOB_BYTES, LATE_FILE_BYTES, SEGMENT_BLOB_BYTES } from '../../ba
 import type {
   BlobBody,
   BlobInfo,
-  BlobItem,
   BlobOptions,
   BlobPage,
   Blobs,
@@ -15,15 +14,13 @@ import {
   type BodyLimits,
   checkExpiry,
   checkKey,
-  checkLimit,
-  checkPrefix,
   checkRange,
   checkSize,
-  keyRange,
   readPieces,
   resolveExpiry,
 } from '../../kernel/validate-input.ts';
 import { BodyHashes } from '../body-hashes.ts';
+import { listBlobs } from './blob-listing.ts';
 import { describeDamage, openVerifiedBody, readVerifiedBody, type StoredBody } from './body-check.ts';
 import { BodyFiles, type Content, type Draft, isPlaced, normalizePlace, type Place } from './body-files.ts';
 import { type Operation, StagedWrite, type Store, type Transaction } from './commit-queue.ts';
@@ -166,17 +163,8 @@ export class SqliteBlobs implements Blobs {
     if (old) await this.removeBody(old);
   }
 
-  async list(prefix: string, o: { after?: string; limit?: number } = {}): Promise<BlobPage> {
-    checkPrefix('the prefix of a listing', prefix);
-    const limit = checkLimit(o.limit);
-    const { where, from, to } = keyRange(prefix, o.after);
-    const sql = `SELECT key, size, at FROM blobs WHERE ${where}
-      AND (expires IS NULL OR expires > ?) ORDER BY key LIMIT ?`;
-    const rows = await this.#store.db.retryWhileBusy(() =>
-      this.#store.db.sql<BlobItem>(sql).all(from, to, this.#store.env.now(), limit + 1),
-    );
-    const items = rows.slice(0, limit).map((row) => ({ ...row }));
-    return rows.length > limit ? { items, next: items.at(-1)!.key } : { items };
+  list(prefix: string, o?: { after?: string; limit?: number }): Promise<BlobPage> {
+    return listBlobs(this.#store, prefix, o);
   }
 
   /**

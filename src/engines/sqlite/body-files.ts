@@ -5,7 +5,7 @@ import { badRequest, uploadTooSlow } from '../../base/errors.ts';
 import { toHex } from '../../base/ids.ts';
 import { BodyHashes, type HashedBody } from '../body-hashes.ts';
 import type { Store, Transaction } from './commit-queue.ts';
-import { makeFolder, syncFolder } from './fsync.ts';
+import { fsyncFolderSync, makeFolder, syncFolder } from './fsync.ts';
 
 /** Folder with the bodies, relative to the home. */
 export const BODIES = 'blobs';
@@ -112,7 +112,9 @@ export class BodyFiles {
       if (replaces) renameSync(before, to);
     });
     if (replaces) tx.onCommit(() => this.removeSync(`${draft.file}.before`));
-    if (this.#durable) tx.syncFolder(dirname(to));
+    const folder = dirname(to);
+    // Sync the folder as part of the commit, so that the new file name survives a power cut.
+    if (this.#durable) tx.beforeCommit(folder, () => fsyncFolderSync(folder));
   }
 
   /**

@@ -1,12 +1,10 @@
-import { closeSync, existsSync, openSync, rmSync, writeSync } from 'node:fs';
-import { dirname, join } from 'node:path';
 import type { Env } from '../../base/env.ts';
-import { RelayError } from '../../base/errors.ts';
+import type { RelayError } from '../../base/errors.ts';
 import type { EngineLimits } from '../../kernel/engine.ts';
 import type { Staged } from '../../kernel/records.ts';
-import { closedError, type Database } from './database.ts';
-import { fsyncFolderSync } from './fsync.ts';
-import { endsTransaction, isFull, translateError } from './translate-error.ts';
+import type { Database } from './database.ts';
+import type { SqlDriver } from './driver.ts';
+import { closedError, endsTransaction, isFull, translateError } from './translate-error.ts';
 
 /**
  * Maximum number of operations in one transaction. It is limited so that the event loop and other processes get their
@@ -16,20 +14,42 @@ const BATCH_OPERATIONS = 512;
 /** Maximum number of bytes that one transaction writes. */
 const BATCH_BYTES = 4 * 1024 * 1024;
 
-/** Objects that the parts of an open store share. */
-export interface Store {
-  readonly home: string;
-  readonly env: Env;
-  readonly limits: EngineLimits;
-  readonly db: Database;
-  readonly queue: CommitQueue;
-}
-
 /**
  * A write. It must be repeatable, and synchronous, because no other code of this process may run between BEGIN and
  * COMMIT.
  */
 export type Operation<T> = (tx: Transaction) => T;
+
+/** Runs writes in transactions. Callers get their answers when the transaction is committed. */
+export interface Commits {
+  /** `bytes` is the approximate number of bytes that the operation writes. `frees` marks a deletion. */
+  run<T>(operation: Operation<T>, bytes?: number, frees?: boolean): Promise<T>;
+  /** Like `run`, but for deletions, which a full store still accepts. */
+  free<T>(operation: Operation<T>): Promise<T>;
+}
+
+/** What records, logs and the search index need of an open store. */
+export interface RowStore {
+  readonly env: Env;
+  readonly limits: EngineLimits;
+  readonly db: SqlDriver;
+  readonly queue: Commits;
+}
+
+/** Disk space that is reserved for deletions on a full disk (`Reserve` in `opening.ts`). */
+export interface ReservedSpace {
+  readonly held: boolean;
+  ensure(): void;
+  release(): void;
+  fullError(): RelayError;
+}
+
+/** Objects that the parts of an open store on this machine share. */
+export interface Store extends RowStore {
+  readonly home: string;
+  readonly db: Database;
+  readonly queue: CommitQueue;
+}
 
 interface Waiting {
   readonly operation: Operation<unknown>;
@@ -43,11 +63,11 @@ interface Waiting {
  * Group commit: all operations that wait in one turn of the event loop become one transaction and share one fsync.
  * Each operation has its own savepoint. Callers get their answers after COMMIT.
  */
-export class CommitQueue {
+export class CommitQueue implements Commits {
   readonly #db: Database;
   readonly #committed: (streams: ReadonlySet<string>) => void;
   readonly #sync: (() => Promise<void>) | null;
-  readonly #reserve: Reserve | null;
+  readonly #reserve: ReservedSpace | null;
   readonly #waiting: Waiting[] = [];
   #flushing: Promise<void> | undefined;
   #closed = false;
@@ -60,7 +80,7 @@ export class CommitQueue {
   constructor(
     db: Database,
     committed: (streams: ReadonlySet<string>) => void,
-    o: { sync?: (() => Promise<void>) | null; reserve?: Reserve | null } = {},
+    o: { sync?: (() => Promise<void>) | null; reserve?: ReservedSpace | null } = {},
   ) {
     this.#db = db;
     this.#committed = committed;
@@ -129,7 +149,7 @@ export class CommitQueue {
       for (const each of batch) each.reject(error);
       return;
     }
-    const tx = new Transaction(this.#db);
+    const tx = new Transaction(new CounterRow(this.#db));
     let answers: (() => void)[];
     try {
       answers = batch.map((each) =>
@@ -199,24 +219,30 @@ export class CommitQueue {
   }
 }
 
-/** Collects side effects of the operations in one transaction, in addition to their SQL. */
-export class Transaction {
-  readonly streams = new Set<string>();
-  readonly #undo: (() => void)[] = [];
-  readonly #after: (() => void)[] = [];
-  readonly #folders = new Set<string>();
-  readonly #db: Database;
+function runOperation(each: Waiting, tx: Transaction): () => void {
+  const value = each.operation(tx);
+  return () => each.resolve(value);
+}
+
+/** The source of the revisions and sequence numbers of a store. */
+export interface Numbers {
+  next(): number;
+  /** Marks all numbers up to this one as used. */
+  skipTo(number: number): void;
+  /** Writes the used numbers, just before COMMIT. */
+  save(): void;
+}
+
+/** Reads the counter once per transaction, because other processes may have changed it. */
+export class CounterRow implements Numbers {
+  readonly #db: SqlDriver;
   #first = 0;
   #last = 0;
 
-  constructor(db: Database) {
+  constructor(db: SqlDriver) {
     this.#db = db;
   }
 
-  /**
-   * Returns the next number of the store. All revisions and sequence numbers come from this counter, so no number is
-   * used twice.
-   */
   next(): number {
     if (this.#last === 0) {
       const row = this.#db.sql<{ value: number }>('SELECT value FROM counter').get()!;
@@ -225,9 +251,38 @@ export class Transaction {
     return ++this.#last;
   }
 
-  /** Marks all numbers up to this one as used. */
   skipTo(number: number): void {
     this.#last = Math.max(this.next() - 1, number);
+  }
+
+  save(): void {
+    if (this.#last > this.#first) this.#db.sql('UPDATE counter SET value = ?').run(this.#last);
+  }
+}
+
+/** Collects side effects of the operations in one transaction, in addition to their SQL. */
+export class Transaction {
+  readonly streams = new Set<string>();
+  readonly #undo: (() => void)[] = [];
+  readonly #after: (() => void)[] = [];
+  readonly #before = new Map<string, () => void>();
+  readonly #numbers: Numbers;
+
+  constructor(numbers: Numbers) {
+    this.#numbers = numbers;
+  }
+
+  /**
+   * Returns the next number of the store. All revisions and sequence numbers come from this counter, so no number is
+   * used twice.
+   */
+  next(): number {
+    return this.#numbers.next();
+  }
+
+  /** Marks all numbers up to this one as used. */
+  skipTo(number: number): void {
+    this.#numbers.skipTo(number);
   }
 
   /** Wakes the subscribers of the stream after the commit. */
@@ -235,9 +290,9 @@ export class Transaction {
     this.streams.add(stream);
   }
 
-  /** Syncs the folder to disk as part of the commit, so that new file names survive a power cut. */
-  syncFolder(folder: string): void {
-    this.#folders.add(folder);
+  /** Registers a step that runs just before the commit. Of several steps with one name, only one runs. */
+  beforeCommit(name: string, step: () => void): void {
+    this.#before.set(name, step);
   }
 
   /** Registers a step that runs if this operation is rolled back. */
@@ -266,18 +321,13 @@ export class Transaction {
   }
 
   /**
-   * Writes the counter and syncs the folders, just before COMMIT. The numbers of rolled-back operations are
-   * skipped, because no caller has seen them.
+   * Writes the counter and runs the steps of `beforeCommit`, just before COMMIT. The numbers of rolled-back
+   * operations are skipped, because no caller has seen them.
    */
   prepareCommit(): void {
-    if (this.#last > this.#first) this.#db.sql('UPDATE counter SET value = ?').run(this.#last);
-    for (const folder of this.#folders) fsyncFolderSync(folder);
+    this.#numbers.save();
+    for (const step of this.#before.values()) step();
   }
-}
-
-function runOperation(each: Waiting, tx: Transaction): () => void {
-  const value = each.operation(tx);
-  return () => each.resolve(value);
 }
 
 /**
@@ -305,56 +355,4 @@ export function writeStaged(tx: Transaction, staged: readonly Staged[] = []): vo
 /** Returns the approximate number of bytes that the staged writes will write. */
 export function stagedBytes(staged: readonly Staged[] = []): number {
   return staged.reduce((sum, each) => sum + (each instanceof StagedWrite ? each.bytes : 0), 0);
-}
-
-/** Size of the reserve file in bytes: enough for SQLite's WAL and shared-memory file and a few hundred deletions. */
-const RESERVE_BYTES = 1024 * 1024;
-
-/**
- * A file of zeros that reserves disk space. On a full disk it is deleted, so that deletions and revocations can still
- * be written. Other writes are rejected until there is room for the file again.
- */
-export class Reserve {
-  readonly #path: string;
-  /** True if the file exists. False while the disk has no room for it. */
-  held = false;
-
-  constructor(home: string) {
-    this.#path = join(home, 'relay.db-reserve');
-  }
-
-  /** Creates the file if it is missing and the disk has room. */
-  ensure(): void {
-    this.held = true;
-    if (existsSync(this.#path)) return;
-    try {
-      const file = openSync(this.#path, 'wx', 0o600);
-      try {
-        for (let left = RESERVE_BYTES; left > 0; ) left -= writeSync(file, Buffer.alloc(left));
-      } finally {
-        closeSync(file);
-      }
-    } catch (error) {
-      const { code } = error as NodeJS.ErrnoException;
-      // Ignore other errors. The store itself reports them.
-      if (code === 'ENOSPC' || code === 'EDQUOT') this.release();
-    }
-  }
-
-  /** Deletes the file to free its space. */
-  release(): void {
-    rmSync(this.#path, { force: true });
-    this.held = false;
-  }
-
-  /** Returns the warning that `Engine.state` reports while there is no reserve file. */
-  warning(): string {
-    const { message, hint } = this.fullError();
-    return `${message.replace('Nothing was stored', 'Nothing new is stored')} ${hint}`;
-  }
-
-  /** Returns the error for writes while there is no reserve file. */
-  fullError(): RelayError {
-    return new RelayError('store_full', { what: `the disk under ${dirname(this.#path)} is full` });
-  }
 }

@@ -1,11 +1,13 @@
-import { closeSync, fdatasync, openSync } from 'node:fs';
-import { sep } from 'node:path';
-import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementResultingChanges } from 'node:sqlite';
-import { RelayError } from '../../base/errors.ts';
+import { closeSync, constants, type FSWatcher, fdatasync, openSync, watch, writeSync } from 'node:fs';
+import { join, sep } from 'node:path';
+import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
 import { pause } from '../../base/pause.ts';
+import { Followers } from '../../kernel/engine.ts';
+import type { Entry } from '../../kernel/logs.ts';
 import { loadSqlite } from '../node-sqlite.ts';
+import type { SqlDriver, Statement } from './driver.ts';
 import { PAGE_BYTES } from './schema.ts';
-import { isBusy, translateError } from './translate-error.ts';
+import { closedError, isBusy, translateError } from './translate-error.ts';
 
 /**
  * Time in ms that SQLite waits for a lock. It blocks the event loop, so it only covers a short commit of another
@@ -24,19 +26,11 @@ const RETRY_PAUSE_MS = 4;
  */
 const RETRY_TIMEOUT_MS = 30_000;
 
-/** A prepared statement with the type of its rows. */
-export interface Statement<Row> {
-  get(...values: SQLInputValue[]): Row | undefined;
-  all(...values: SQLInputValue[]): Row[];
-  iterate(...values: SQLInputValue[]): IterableIterator<Row>;
-  run(...values: SQLInputValue[]): StatementResultingChanges;
-}
-
 /**
  * A connection that prepares each statement once. No other code may open the database file: on POSIX, closing any
  * handle of a file drops all locks of this process on it, and SQLite does not notice.
  */
-export class Database implements Disposable {
+export class Database implements SqlDriver, Disposable {
   readonly path: string;
   readonly #connection: DatabaseSync;
   readonly #statements = new Map<string, Statement<unknown>>();
@@ -134,14 +128,6 @@ function fileUri(path: string): string {
   return `file:${path.split(sep).map(encodeURIComponent).join('/')}`;
 }
 
-/** Returns the error for a store that is used after it was closed. */
-export function closedError(): RelayError {
-  return new RelayError('store_unavailable', {
-    what: 'It was closed.',
-    hint: 'The program is stopping or has stopped. Start it and try again.',
-  });
-}
-
 /**
  * WAL size in pages at which a checkpoint starts: large enough that checkpoints are rare, and small enough for fast
  * reads.
@@ -235,4 +221,132 @@ export class Checkpoints {
 function supportsNoop(): boolean {
   const [major, minor] = (process.versions.sqlite ?? '0').split('.').map(Number);
   return major! > 3 || (major === 3 && minor! >= 51);
+}
+
+/** Name of a file in the home to which processes write to wake each other. */
+const WAKE_FILE = 'wake';
+
+/** Time in ms between two polls, which find commits whose wake-up was lost. */
+const POLL_INTERVAL_MS = 1000;
+
+/**
+ * Estimated cost of a poll in ms per followed stream. Polls are rare enough to take at most half of the time.
+ */
+const POLL_COST_MS = 0.02;
+
+/**
+ * Wakes subscribers after commits. Subscribers of this process are woken right after COMMIT. For other processes,
+ * each commit writes to the wake file, which they watch while they have a subscriber. Nobody reads the content of the
+ * file, and a wake-up may get lost.
+ */
+export class Subscriptions {
+  readonly #db: Database;
+  readonly #followers = new Followers();
+  readonly #path: string;
+  #fd = -1;
+  #watcher: FSWatcher | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #version = -1;
+  #pollPending = false;
+  #polledAt = 0;
+
+  constructor(db: Database, home: string) {
+    this.#db = db;
+    this.#path = join(home, WAKE_FILE);
+  }
+
+  /** Yields entries until the signal aborts. `read` returns the next page of the stream after a sequence number. */
+  async *follow(
+    stream: string,
+    after: number,
+    signal: AbortSignal,
+    read: (after: number) => Promise<Entry[]>,
+  ): AsyncGenerator<Entry> {
+    if (!this.#timer) this.#start();
+    try {
+      yield* this.#followers.follow(stream, after, signal, read);
+    } finally {
+      if (this.#followers.streams === 0) this.#stop();
+    }
+  }
+
+  /** Wakes the subscribers of these streams in this process, and all subscribers in other processes. */
+  committed(streams: ReadonlySet<string>): void {
+    for (const stream of streams) this.#followers.wake(stream);
+    try {
+      if (this.#fd < 0) this.#fd = this.#openWakeFile();
+      writeSync(this.#fd, '.', 0);
+    } catch {
+      // The commit is done. Other processes find it at their next poll.
+    }
+  }
+
+  /** Ends all subscriptions. Until `close`, commits still wake other processes. */
+  end(): void {
+    this.#followers.end();
+    this.#stop();
+  }
+
+  close(): void {
+    this.end();
+    if (this.#fd >= 0) closeSync(this.#fd);
+    this.#fd = -1;
+  }
+
+  /**
+   * Starts polling and watching. The timer keeps the process alive, because a subscriber waits for entries. The
+   * watcher does not.
+   */
+  #start(): void {
+    this.#timer = setInterval(() => this.#poll(), POLL_INTERVAL_MS);
+    try {
+      closeSync(this.#openWakeFile());
+      this.#watcher = watch(this.#path, { persistent: false }, () => this.#poll());
+      this.#watcher.on('error', () => this.#unwatch());
+    } catch {
+      // Continue without a watcher: some file systems cannot be watched, and the system limits the number of watches.
+    }
+  }
+
+  #stop(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+    this.#unwatch();
+  }
+
+  #unwatch(): void {
+    this.#watcher?.close();
+    this.#watcher = undefined;
+  }
+
+  /** Schedules a poll, unless one is already scheduled. */
+  #poll(): void {
+    if (this.#pollPending) return;
+    this.#pollPending = true;
+    const poll = () => {
+      this.#pollPending = false;
+      this.#polledAt = performance.now();
+      if (this.#timer && this.#changed()) this.#followers.wakeAll();
+    };
+    const rest = 2 * POLL_COST_MS * this.#followers.streams;
+    const wait = this.#polledAt + rest - performance.now();
+    if (wait > 1) setTimeout(poll, wait);
+    else setImmediate(poll);
+  }
+
+  /** Returns whether another process has committed since the last poll. */
+  #changed(): boolean {
+    try {
+      const version = this.#db.dataVersion();
+      if (version === this.#version) return false;
+      this.#version = version;
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  #openWakeFile(): number {
+    return openSync(this.#path, constants.O_WRONLY | constants.O_CREAT, 0o600);
+  }
 }

@@ -3,15 +3,15 @@ import { type Env, systemEnv } from '../../base/env.ts';
 import { isRelayError } from '../../base/errors.ts';
 import { DeferredWork, type Engine, type EngineLimits, type SweepResult } from '../../kernel/engine.ts';
 import { type Moving, movingWarnings } from '../../kernel/moving.ts';
-import type { IndexThreads } from '../index-thread.ts';
+import { IndexThread, type IndexThreads } from '../index-thread.ts';
 import { SqliteBlobs } from './blobs.ts';
 import { type CheckedBody, checkBodies, Scrub, type ScrubState } from './body-check.ts';
 import type { Place } from './body-files.ts';
-import { CommitQueue, Reserve, type Store } from './commit-queue.ts';
-import { Checkpoints, type Database } from './database.ts';
-import { SqliteLogs, Subscriptions } from './logs.ts';
+import { CommitQueue, type Store } from './commit-queue.ts';
+import { Checkpoints, type Database, Subscriptions } from './database.ts';
+import { SqliteLogs } from './logs.ts';
 import { sqliteMoving } from './moving.ts';
-import { openDatabase } from './opening.ts';
+import { openDatabase, Reserve } from './opening.ts';
 import { SqliteRecords } from './records.ts';
 import { SqliteSearchIndex } from './search-index.ts';
 import { SecureDelete } from './secure-delete.ts';
@@ -123,17 +123,18 @@ export async function openSqlite(o: SqliteOptions): Promise<SqliteEngine> {
     db.close();
   };
   const logs = new SqliteLogs(store, subscriptions);
+  const thread = o.indexThreads && new IndexThread(o.indexThreads, db.path, { yields: true });
   return {
     blobs,
     records: new SqliteRecords(store, logs),
     logs,
     // A store that was opened exclusively rejects the connections of worker threads. Then this thread does
     // their work.
-    index: new SqliteSearchIndex(store, alone ? undefined : o.indexThreads),
+    index: new SqliteSearchIndex(store, { thread: alone ? undefined : thread }),
     limits,
     moving,
     now: () => env.now(),
-    defer: (work, afterMs) => void deferred.defer(work, afterMs),
+    defer: (work, afterMs) => deferred.defer(work, afterMs),
     sweep() {
       // Only one sweep runs at a time. Concurrent calls share its result.
       sweeping ??= sweep({ ...store, blobs, checkpoints, secureDelete }, sweeps++).finally(() => {

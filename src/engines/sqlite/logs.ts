@@ -1,12 +1,9 @@
-import { closeSync, constants, type FSWatcher, openSync, watch, writeSync } from 'node:fs';
-import { join } from 'node:path';
 import type { Json } from '../../base/json.ts';
-import { Followers } from '../../kernel/engine.ts';
+import type { Followers } from '../../kernel/engine.ts';
 import type { AppendOptions, Entry, LogPage, Logs, ReadOptions } from '../../kernel/logs.ts';
 import type { AnnouncingEntry } from '../../kernel/records.ts';
 import { checkAfter, checkKey, checkLimit, encodeJson } from '../../kernel/validate-input.ts';
-import { StagedWrite, type Store, stagedBytes, type Transaction, writeStaged } from './commit-queue.ts';
-import type { Database } from './database.ts';
+import { type RowStore, StagedWrite, stagedBytes, type Transaction, writeStaged } from './commit-queue.ts';
 
 /** Maximum number of entries that one transaction deletes, so that it holds the lock only for a few milliseconds. */
 export const DELETE_ENTRIES = 1000;
@@ -23,17 +20,37 @@ interface Stream {
   readonly count: number;
 }
 
+/** Expressions for the figures of a stream. */
+type Figures = { readonly [name in 'first' | 'last' | 'count']: string };
+
+/** The figures are columns, which every append updates. */
+const STORED: Figures = { first: 'first', last: 'last', count: 'count' };
+
+const computed = (figure: string) => `(SELECT coalesce(${figure}, 0) FROM entries WHERE stream = streams.id)`;
+/** The table `streams` has no columns for the figures, which saves a written row per append. */
+const COMPUTED: Figures = {
+  first: computed('min(seq)'),
+  last: computed('max(seq)'),
+  count: computed('count(*)'),
+};
+
 /**
  * Logs in SQLite. Sequence numbers come from the store's single counter. The id of an entry is deleted together with
  * the entry, so a retry after a trim or drop appends a new entry.
  */
 export class SqliteLogs implements Logs {
-  readonly #store: Store;
-  readonly #subscriptions: Subscriptions;
+  readonly #store: RowStore;
+  readonly #subscriptions: Pick<Followers, 'follow'>;
+  readonly #figures: Figures;
 
-  constructor(store: Store, subscriptions: Subscriptions) {
+  constructor(
+    store: RowStore,
+    subscriptions: Pick<Followers, 'follow'>,
+    figures: 'stored' | 'computed' = 'stored',
+  ) {
     this.#store = store;
     this.#subscriptions = subscriptions;
+    this.#figures = figures === 'stored' ? STORED : COMPUTED;
   }
 
   async append(stream: string, data: Json, o: AppendOptions = {}): Promise<number | null> {
@@ -101,7 +118,8 @@ export class SqliteLogs implements Logs {
   }
 
   #add(tx: Transaction, stream: string, json: string, o: AppendOptions): number | null {
-    const found = this.#stream(stream);
+    const sql = `SELECT id, ${this.#figures.last} AS last FROM streams WHERE name = ?`;
+    const found = this.#store.db.sql<Pick<Stream, 'id' | 'last'>>(sql).get(stream);
     if (found && o.id !== undefined) {
       const sql = 'SELECT seq FROM entries WHERE stream = ? AND id = ?';
       const first = this.#store.db.sql<{ seq: number }>(sql).get(found.id, o.id);
@@ -140,12 +158,14 @@ export class SqliteLogs implements Logs {
   ): number {
     const owner = streamId ?? tx.next();
     const seq = tx.next();
-    if (streamId === undefined) {
-      const sql = 'INSERT INTO streams (id, name, first, last, count, trimmed) VALUES (?, ?, ?, ?, 1, 0)';
-      this.#store.db.sql(sql).run(owner, stream, seq, seq);
-    } else {
-      this.#store.db.sql('UPDATE streams SET last = ?, count = count + 1 WHERE id = ?').run(seq, owner);
-    }
+    const isStored = this.#figures === STORED;
+    if (streamId !== undefined) {
+      const update = 'UPDATE streams SET last = ?, count = count + 1 WHERE id = ?';
+      if (isStored) this.#store.db.sql(update).run(seq, owner);
+    } else if (isStored) {
+      const insert = 'INSERT INTO streams (id, name, first, last, count, trimmed) VALUES (?, ?, ?, ?, 1, 0)';
+      this.#store.db.sql(insert).run(owner, stream, seq, seq);
+    } else this.#store.db.sql('INSERT INTO streams (id, name, trimmed) VALUES (?, ?, 0)').run(owner, stream);
     const sql = 'INSERT INTO entries (stream, seq, at, id, data) VALUES (?, ?, ?, ?, ?)';
     this.#store.db.sql(sql).run(owner, seq, this.#store.env.now(), id ?? null, json);
     tx.touch(stream);
@@ -165,146 +185,16 @@ export class SqliteLogs implements Logs {
       .get(found.id, below)!;
     if (last.seq === null) return false;
     this.#store.db.sql('DELETE FROM entries WHERE stream = ? AND seq <= ?').run(found.id, last.seq);
-    this.#store.db
-      .sql(
-        `UPDATE streams SET trimmed = ?, count = count - ?,
-        first = (SELECT min(seq) FROM entries WHERE stream = streams.id) WHERE id = ?`,
-      )
-      .run(last.seq, last.count, found.id);
+    this.#store.db.sql('UPDATE streams SET trimmed = ? WHERE id = ?').run(last.seq, found.id);
+    const sql = `UPDATE streams SET count = count - ?, first = ${computed('min(seq)')} WHERE id = ?`;
+    if (this.#figures === STORED) this.#store.db.sql(sql).run(last.count, found.id);
     tx.touch(stream);
     return last.count === DELETE_ENTRIES;
   }
 
   #stream(name: string): Stream | undefined {
-    const sql = 'SELECT id, first, last, count FROM streams WHERE name = ?';
+    const { first, last, count } = this.#figures;
+    const sql = `SELECT id, ${first} AS first, ${last} AS last, ${count} AS count FROM streams WHERE name = ?`;
     return this.#store.db.sql<Stream>(sql).get(name);
-  }
-}
-
-/** Name of a file in the home to which processes write to wake each other. */
-const WAKE_FILE = 'wake';
-
-/** Time in ms between two polls, which find commits whose wake-up was lost. */
-const POLL_INTERVAL_MS = 1000;
-
-/**
- * Estimated cost of a poll in ms per followed stream. Polls are rare enough to take at most half of the time.
- */
-const POLL_COST_MS = 0.02;
-
-/**
- * Wakes subscribers after commits. Subscribers of this process are woken right after COMMIT. For other processes,
- * each commit writes to the wake file, which they watch while they have a subscriber. Nobody reads the content of the
- * file, and a wake-up may get lost.
- */
-export class Subscriptions {
-  readonly #db: Database;
-  readonly #followers = new Followers();
-  readonly #path: string;
-  #fd = -1;
-  #watcher: FSWatcher | undefined;
-  #timer: NodeJS.Timeout | undefined;
-  #version = -1;
-  #pollPending = false;
-  #polledAt = 0;
-
-  constructor(db: Database, home: string) {
-    this.#db = db;
-    this.#path = join(home, WAKE_FILE);
-  }
-
-  /** Yields entries until the signal aborts. `read` returns the next page of the stream after a sequence number. */
-  async *follow(
-    stream: string,
-    after: number,
-    signal: AbortSignal,
-    read: (after: number) => Promise<Entry[]>,
-  ): AsyncGenerator<Entry> {
-    if (!this.#timer) this.#start();
-    try {
-      yield* this.#followers.follow(stream, after, signal, read);
-    } finally {
-      if (this.#followers.streams === 0) this.#stop();
-    }
-  }
-
-  /** Wakes the subscribers of these streams in this process, and all subscribers in other processes. */
-  committed(streams: ReadonlySet<string>): void {
-    for (const stream of streams) this.#followers.wake(stream);
-    try {
-      if (this.#fd < 0) this.#fd = this.#openWakeFile();
-      writeSync(this.#fd, '.', 0);
-    } catch {
-      // The commit is done. Other processes find it at their next poll.
-    }
-  }
-
-  /** Ends all subscriptions. Until `close`, commits still wake other processes. */
-  end(): void {
-    this.#followers.end();
-    this.#stop();
-  }
-
-  close(): void {
-    this.end();
-    if (this.#fd >= 0) closeSync(this.#fd);
-    this.#fd = -1;
-  }
-
-  /**
-   * Starts polling and watching. The timer keeps the process alive, because a subscriber waits for entries. The
-   * watcher does not.
-   */
-  #start(): void {
-    this.#timer = setInterval(() => this.#poll(), POLL_INTERVAL_MS);
-    try {
-      closeSync(this.#openWakeFile());
-      this.#watcher = watch(this.#path, { persistent: false }, () => this.#poll());
-      this.#watcher.on('error', () => this.#unwatch());
-    } catch {
-      // Continue without a watcher: some file systems cannot be watched, and the system limits the number of watches.
-    }
-  }
-
-  #stop(): void {
-    clearInterval(this.#timer);
-    this.#timer = undefined;
-    this.#unwatch();
-  }
-
-  #unwatch(): void {
-    this.#watcher?.close();
-    this.#watcher = undefined;
-  }
-
-  /** Schedules a poll, unless one is already scheduled. */
-  #poll(): void {
-    if (this.#pollPending) return;
-    this.#pollPending = true;
-    const poll = () => {
-      this.#pollPending = false;
-      this.#polledAt = performance.now();
-      if (this.#timer && this.#changed()) this.#followers.wakeAll();
-    };
-    const rest = 2 * POLL_COST_MS * this.#followers.streams;
-    const wait = this.#polledAt + rest - performance.now();
-    if (wait > 1) setTimeout(poll, wait);
-    else setImmediate(poll);
-  }
-
-  /** Returns whether another process has committed since the last poll. */
-  #changed(): boolean {
-    try {
-      const version = this.#db.dataVersion();
-      if (version === this.#version) return false;
-      this.#version = version;
-      return true;
-    } catch {
-      return false;
-    }
-  }
-
-  #openWakeFile(): number {
-    return openSync(this.#path, constants.O_WRONLY | constants.O_CREAT, 0o600);
   }
 }

@@ -1,4 +1,4 @@
-import { closeSync, existsSync, linkSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
+import { closeSync, existsSync, linkSync, openSync, renameSync, rmSync, statSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isRelayError, RelayError } from '../../base/errors.ts';
 import { pause } from '../../base/pause.ts';
@@ -237,4 +237,56 @@ function inUseError(path: string): RelayError {
     what: `it has an older format, and another process has ${path} open`,
     hint: 'Stop that process, for example with relay down. The store is then migrated automatically.',
   });
+}
+
+/** Size of the reserve file in bytes: enough for SQLite's WAL and shared-memory file and a few hundred deletions. */
+const RESERVE_BYTES = 1024 * 1024;
+
+/**
+ * A file of zeros that reserves disk space. On a full disk it is deleted, so that deletions and revocations can still
+ * be written. Other writes are rejected until there is room for the file again.
+ */
+export class Reserve {
+  readonly #path: string;
+  /** True if the file exists. False while the disk has no room for it. */
+  held = false;
+
+  constructor(home: string) {
+    this.#path = join(home, 'relay.db-reserve');
+  }
+
+  /** Creates the file if it is missing and the disk has room. */
+  ensure(): void {
+    this.held = true;
+    if (existsSync(this.#path)) return;
+    try {
+      const file = openSync(this.#path, 'wx', 0o600);
+      try {
+        for (let left = RESERVE_BYTES; left > 0; ) left -= writeSync(file, Buffer.alloc(left));
+      } finally {
+        closeSync(file);
+      }
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      // Ignore other errors. The store itself reports them.
+      if (code === 'ENOSPC' || code === 'EDQUOT') this.release();
+    }
+  }
+
+  /** Deletes the file to free its space. */
+  release(): void {
+    rmSync(this.#path, { force: true });
+    this.held = false;
+  }
+
+  /** Returns the warning that `Engine.state` reports while there is no reserve file. */
+  warning(): string {
+    const { message, hint } = this.fullError();
+    return `${message.replace('Nothing was stored', 'Nothing new is stored')} ${hint}`;
+  }
+
+  /** Returns the error for writes while there is no reserve file. */
+  fullError(): RelayError {
+    return new RelayError('store_full', { what: `the disk under ${dirname(this.#path)} is full` });
+  }
 }

@@ -20,7 +20,7 @@ import {
   type KeyRange,
   keyRange,
 } from '../../kernel/validate-input.ts';
-import { StagedWrite, type Store, stagedBytes, type Transaction, writeStaged } from './commit-queue.ts';
+import { type RowStore, StagedWrite, stagedBytes, type Transaction, writeStaged } from './commit-queue.ts';
 import type { SqliteLogs } from './logs.ts';
 
 /** Number of JSON characters after which a page ends early, with `next`. */
@@ -41,10 +41,10 @@ interface Row {
 
 /** Records in SQLite. Revisions come from the store's single counter. */
 export class SqliteRecords implements Records {
-  readonly #store: Store;
+  readonly #store: RowStore;
   readonly #logs: SqliteLogs;
 
-  constructor(store: Store, logs: SqliteLogs) {
+  constructor(store: RowStore, logs: SqliteLogs) {
     this.#store = store;
     this.#logs = logs;
   }

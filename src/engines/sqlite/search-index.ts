@@ -1,12 +1,13 @@
 import { tooLarge } from '../../base/errors.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { INDEX_AT_ONCE_BYTES } from '../../base/limits.ts';
+import { utf8Bytes } from '../../base/utf8.ts';
 import type { Hit, SearchIndex } from '../../kernel/search-index.ts';
 import { checkKey, checkLimit, checkScope, encodeJson } from '../../kernel/validate-input.ts';
 import { sha256 } from '../body-hashes.ts';
 import { FullText, splitLetters } from '../full-text.ts';
-import { type IndexChange, IndexThread, type IndexThreads } from '../index-thread.ts';
-import type { Store } from './commit-queue.ts';
+import type { IndexChange, IndexThread } from '../index-thread.ts';
+import type { RowStore } from './commit-queue.ts';
 
 /**
  * Factor by which an FTS5 insert is slower than a plain write of the same bytes. The commit queue counts each byte of a
@@ -19,14 +20,17 @@ const INDEXING_COST = 8;
  * their own connections. Short texts are indexed through the commit queue.
  */
 export class SqliteSearchIndex implements SearchIndex {
-  readonly #store: Store;
+  readonly #store: RowStore;
   readonly #texts: FullText;
   readonly #thread: IndexThread | null;
+  readonly #rowBytes: number;
 
-  constructor(store: Store, threads: IndexThreads | undefined) {
+  /** `rowBytes` is the maximum size of a row. Of a longer text, only the start is indexed. */
+  constructor(store: RowStore, o: { thread?: IndexThread; rowBytes?: number } = {}) {
     this.#store = store;
     this.#texts = new FullText(store.db, (folder) => sha256(folder).slice(0, 32));
-    this.#thread = threads ? new IndexThread(threads, store.db.path, { yields: true }) : null;
+    this.#thread = o.thread ?? null;
+    this.#rowBytes = o.rowBytes ?? Number.POSITIVE_INFINITY;
   }
 
   async put(key: string, text: string, fields: JsonObject): Promise<void> {
@@ -37,7 +41,7 @@ export class SqliteSearchIndex implements SearchIndex {
     }
     if (this.#thread && text.length > INDEX_AT_ONCE_BYTES)
       return this.#thread.change([{ key, text, fields: json }]);
-    const words = splitLetters(text);
+    const words = truncateWords(splitLetters(text), this.#rowBytes - utf8Bytes(json));
     await this.#store.queue.run(() => this.#texts.put(key, words, json), words.length * INDEXING_COST);
   }
 
@@ -66,4 +70,15 @@ export class SqliteSearchIndex implements SearchIndex {
     if (this.#thread) return this.#thread.search({ scope, query, limit });
     return this.#store.db.retryWhileBusy(() => this.#texts.search(scope, query, limit));
   }
+}
+
+/** Returns the start of a text, at most `bytes` bytes of UTF-8, cut at the end of a word. */
+function truncateWords(words: string, bytes: number): string {
+  // A UTF-16 code unit has at most three bytes in UTF-8.
+  if (words.length * 3 <= bytes) return words;
+  const { read } = new TextEncoder().encodeInto(words, new Uint8Array(Math.max(0, bytes)));
+  if (read === words.length) return words;
+  let end = read;
+  while (end > 0 && !/[\s\u200b]/.test(words[end]!)) end--;
+  return words.slice(0, end || read);
 }

@@ -1,5 +1,3 @@
-import { statfsSync } from 'node:fs';
-import { dirname } from 'node:path';
 import { isRelayError, RelayError } from '../../base/errors.ts';
 
 type Failure = 'busy' | 'store_full' | 'store_damaged' | 'store_unusable';
@@ -79,7 +77,7 @@ export function translateError(error: unknown, path: string): unknown {
       error,
     );
   const result = resultCode(error);
-  const place = result === undefined ? dirname(path) : path;
+  const place = result === undefined ? folderOf(path) : path;
   let failure =
     result === undefined ? BY_ERRNO[String((error as NodeJS.ErrnoException).code)] : BY_RESULT[result];
   if (result === IOERR && !hasRoom(path)) failure = 'store_full';
@@ -103,9 +101,22 @@ function resultCode(error: unknown): number | undefined {
 
 function hasRoom(path: string): boolean {
   try {
-    const { bavail, bsize } = statfsSync(dirname(path));
+    // Imported only here, because the file also runs in a Worker, which has no file system.
+    const { bavail, bsize } = process.getBuiltinModule('node:fs').statfsSync(folderOf(path));
     return bavail * bsize >= ROOM_BYTES;
   } catch {
     return true;
   }
+}
+
+function folderOf(path: string): string {
+  return process.getBuiltinModule('node:path').dirname(path);
+}
+
+/** Returns the error for a store that is used after it was closed. */
+export function closedError(): RelayError {
+  return new RelayError('store_unavailable', {
+    what: 'It was closed.',
+    hint: 'The program is stopping or has stopped. Start it and try again.',
+  });
 }
