@@ -1,4 +1,3 @@
-import { crc32 } from 'node:zlib';
 import { concatBytes } from '../../base/byte-streams.ts';
 import { isRelayError, uploadTooSlow } from '../../base/errors.ts';
 import { toHex } from '../../base/ids.ts';
@@ -14,7 +13,7 @@ import {
   readPieces,
   resolveExpiry,
 } from '../../kernel/validate-input.ts';
-import { BodyHashes } from '../body-hashes.ts';
+import { BodyHashes, crc32 } from '../body-hashes.ts';
 import type { Place, StoreBucket } from './store-bucket.ts';
 import { BODY_BYTES_MAX, readStub, STUB_BYTES, type Stub, writeStub } from './stub.ts';
 

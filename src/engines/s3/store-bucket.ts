@@ -1,21 +1,24 @@
 import { toHex } from '../../base/ids.ts';
 import type { Records } from '../../kernel/records.ts';
-import { parseBucket } from './address.ts';
-import { Bucket, type BucketOptions } from './bucket.ts';
+import type { Bucket } from './bucket.ts';
 import { BUCKET_RECORD } from './stub.ts';
 
-export interface StoreBucketOptions extends BucketOptions {
+/** A store of objects by name: an S3 bucket, or an R2 bucket that is bound to a Worker. */
+export type ObjectBucket = Omit<Bucket, never>;
+
+export interface StoreBucketOptions {
   /**
    * Address of the bucket: `s3://bucket/prefix?endpoint=…&region=…`. Null means the address that the store records.
    */
   readonly address: string | null;
-  readonly env: { readonly [name: string]: string | undefined };
+  /** Opens the bucket at an address. */
+  open(address: string): ObjectBucket;
 }
 
 /** Bucket of a store, and the id with which all object names of the store start. */
 export interface Place {
   readonly id: string;
-  readonly bucket: Bucket;
+  readonly bucket: ObjectBucket;
 }
 
 /**
@@ -87,6 +90,6 @@ export class StoreBucket {
   }
 
   #place(id: string, address: string): Place {
-    return { id, bucket: new Bucket(parseBucket(address, this.#o.env), this.#o) };
+    return { id, bucket: this.#o.open(address) };
   }
 }
