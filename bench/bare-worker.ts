@@ -5,20 +5,23 @@
  */
 import { DurableObject } from 'cloudflare:workers';
 import type { DurableObjectId, DurableObjectState, R2Bucket } from '@cloudflare/workers-types';
-import type { Stub } from '../src/engines/cloudflare/store-object.ts';
 
 interface Bindings {
-  readonly STORE: {
+  readonly TENANTS: {
     idFromName(name: string): DurableObjectId;
-    get(id: DurableObjectId): Stub<RelayObject> & { fetch(request: Request): Promise<Response> };
+    get(id: DurableObjectId): {
+      put(id: string, bytes: ArrayBuffer): Promise<void>;
+      bytes(id: string): Promise<ArrayBuffer | undefined>;
+      fetch(request: Request): Promise<Response>;
+    };
   };
   readonly BODIES: R2Bucket;
 }
 
 /** Maximum size of a body that is stored as a row, as in the relay. */
-const ROW_BYTES = 512 * 1024;
+const ROW_BYTES = 1024 * 1024;
 
-export class RelayObject extends DurableObject<Bindings> {
+export class TenantObject extends DurableObject<Bindings> {
   constructor(state: DurableObjectState, bindings: Bindings) {
     super(state, bindings);
     state.storage.sql.exec('CREATE TABLE IF NOT EXISTS bodies (id TEXT PRIMARY KEY, bytes BLOB)');
@@ -42,8 +45,8 @@ export class RelayObject extends DurableObject<Bindings> {
 }
 
 export default {
-  async fetch(request: Request, { STORE, BODIES }: Bindings): Promise<Response> {
-    const object = STORE.get(STORE.idFromName('all'));
+  async fetch(request: Request, { TENANTS, BODIES }: Bindings): Promise<Response> {
+    const object = TENANTS.get(TENANTS.idFromName('all'));
     const { pathname } = new URL(request.url);
     if (pathname.startsWith('/ws/')) return object.fetch(request);
     if (request.method === 'POST') {

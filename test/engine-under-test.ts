@@ -25,7 +25,7 @@ function openInCluster(cluster: string, env: Env): Promise<Engine> {
 
 async function openInWorker(env: Env): Promise<Engine> {
   const { hostWorker } = await import('./cloudflare/worker-relay.ts');
-  const { engine, dispose } = await hostWorker({ env, step: () => ({ shift: 0 }) });
+  const { engine, dispose } = await hostWorker({ env, step: () => ({ shift: env.now() - Date.now() }) });
   return {
     ...engine,
     async [Symbol.asyncDispose]() {

@@ -22,9 +22,6 @@ Examples
   npm run dev:cloudflare -- --port 9000 --home /tmp/worker
   npm run dev:cloudflare -- --keys`;
 
-/** Time in ms between two runs of the cron job, as in wrangler.toml. */
-const CRON_MS = 60_000;
-
 await runScript(HELP, async () => {
   const { values } = parseArgs({
     options: {
@@ -57,7 +54,7 @@ await runScript(HELP, async () => {
   await buildDashboard(pages);
   const adminKeyFromEnv = process.env.RELAY_ADMIN_KEY;
   const adminKey = adminKeyFromEnv || randomBytes(24).toString('base64url');
-  worker = await startWorker({ port, open: !values.keys, adminKey, home, pages, cronMs: CRON_MS });
+  worker = await startWorker({ port, open: !values.keys, adminKey, home, pages });
   console.log(`listening on ${worker.url}, dashboard at ${worker.url}/ui`);
   if (values.keys) {
     const keyText = adminKeyFromEnv ? '"$RELAY_ADMIN_KEY"' : adminKey;

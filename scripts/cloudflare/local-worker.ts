@@ -11,7 +11,6 @@ export interface Workerd {
   readonly ready: Promise<URL>;
   dispatchFetch(url: string, o?: RequestInit): Promise<Response>;
   getBindings(): Promise<object>;
-  getWorker(): Promise<{ scheduled(o: { readonly cron: string }): Promise<unknown> }>;
   dispose(): Promise<void>;
 }
 
@@ -33,8 +32,6 @@ export interface WorkerOptions {
   readonly home?: string;
   /** Folder with the built dashboard. By default there is no dashboard. */
   readonly pages?: string;
-  /** Time in ms between two runs of the cron job. By default the cron job never runs. */
-  readonly cronMs?: number;
   /** Entry file of the Worker. By default the relay's Worker. */
   readonly entry?: string;
   /** Additional variables of the Worker. */
@@ -56,16 +53,9 @@ export async function startWorker(o: WorkerOptions = {}) {
     ...(o.home ? { defaultPersistRoot: o.home } : {}),
   });
   const url = (await workerd.ready).href.replace(/\/$/, '');
-  const { cronMs } = o;
-  const worker = await workerd.getWorker();
-  // If a run fails, workerd logs the error and the next run repeats the work.
-  const cron = cronMs && setInterval(() => worker.scheduled({ cron: '* * * * *' }).catch(() => {}), cronMs);
   return {
     url,
-    async stop() {
-      clearInterval(cron);
-      await workerd.dispose();
-    },
+    stop: () => workerd.dispose(),
   };
 }
 
@@ -80,7 +70,10 @@ export function workerOptions(
       { type: 'Data', path: 'o200k.bin', contents: Uint8Array.from(table) },
     ],
     compatibilityFlags: COMPATIBILITY.flags,
-    durableObjects: { STORE: { className: 'RelayObject', useSQLite: true } },
+    durableObjects: {
+      TENANTS: { className: 'TenantObject', useSQLite: true },
+      STORE: { className: 'RelayObject', useSQLite: true },
+    },
     r2Buckets: ['BODIES'],
     bindings: vars,
     ...(pages ? { assets: assetsIn(pages) } : {}),

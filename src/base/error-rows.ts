@@ -522,6 +522,12 @@ export const ERRORS = {
     message: 'The store has moved to {to}. This copy is read-only.',
     hint: 'Start the relay with the new store. To use this copy again, run relay engine reopen STORE. It lacks everything that was written to the new store since the move.',
   },
+  store_not_moved: {
+    status: 503,
+    exit: 1,
+    message: 'The data of an earlier version of this Worker was not moved yet.',
+    hint: 'Move it with one command: node scripts/cloudflare/move.ts --to URL. docs/cloudflare.md explains it.',
+  },
   store_arriving: {
     status: 503,
     exit: 1,

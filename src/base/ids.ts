@@ -21,6 +21,25 @@ export function uuidFrom(bytes: Uint8Array): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }
 
+/**
+ * Puts the mark of a store into a UUID, if the store has one. The mark is masked with the last digits of the id, so that
+ * ids do not look alike. The version number becomes 8, so that an id with a mark differs from any other id.
+ */
+export function markedId(id: string, { idMark }: Pick<Env, 'idMark'>): string {
+  return idMark === undefined ? id : `${maskedMark(idMark, id)}${id.slice(4, 14)}8${id.slice(15)}`;
+}
+
+/** Returns the mark in an id of `markedId`. Returns null for other ids. */
+export function markIn(id: string): string | null {
+  return id[14] === '8' ? maskedMark(id.slice(0, 4), id) : null;
+}
+
+/** Masks or unmasks four hexadecimal digits with the last four digits of an id. */
+function maskedMark(mark: string, id: string): string {
+  const mask = Number.parseInt(id.slice(-4), 16);
+  return (Number.parseInt(mark, 16) ^ mask).toString(16).padStart(4, '0');
+}
+
 const DIGITS = '0123456789abcdef';
 
 export function toHex(bytes: Uint8Array): string {

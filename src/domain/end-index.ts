@@ -33,20 +33,15 @@ export class EndIndex<T> {
     return (await this.#due(1)).length > 0;
   }
 
-  /**
-   * Calls `remove` for each item that has expired or is due, at most for `most` items. Deletes the entry of an item
-   * after `remove` has succeeded.
-   */
-  async forDue(remove: (what: T) => Promise<void>, most = Number.POSITIVE_INFINITY): Promise<void> {
-    for (let left = most; left > 0; ) {
-      const limit = Math.min(PAGE, left);
-      const due = await this.#due(limit);
+  /** Calls `remove` for each item that has expired or is due, and then deletes the entry of the item. */
+  async forDue(remove: (what: T) => Promise<void>): Promise<void> {
+    for (;;) {
+      const due = await this.#due(PAGE);
       for (const { key, value } of due) {
         await remove(value);
         await this.#ends.delete(key);
       }
-      if (due.length < limit) return;
-      left -= limit;
+      if (due.length < PAGE) return;
     }
   }
 

@@ -62,6 +62,7 @@ import { AGENT_NAME_CHARS, CHANNEL_NAME_CHARS, GROUP_NAME_CHARS } from '../base/
  *   sys.fil/<end>/<tenant>.<space>/…     files with an expiry, the earliest first
  *   sys.dly/<due>/<id>                   messages with a delay, the earliest first
  *   sys/bucket                           address of the bucket with large bodies
+ *   sys/moved                            mark of a Worker whose former store was moved
  *   sys/arriving                         name of the store that is being copied into this one
  *   sys/tidying                          lease of the server that sweeps
  *   sys/secret                           secret for idempotent ids and the marks of frames

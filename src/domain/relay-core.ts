@@ -16,7 +16,6 @@ import { Channels } from './channels/channels.ts';
 import { type ChannelSettings, DEFAULT_CHANNEL_SETTINGS } from './channels/settings.ts';
 import type { Deps } from './deps.ts';
 import { Files } from './files/files.ts';
-import { fileEnds } from './files/record.ts';
 import { Inboxes } from './inbox/inboxes.ts';
 import { KeyUse } from './keys/key-use.ts';
 import { Keys } from './keys/keys.ts';
@@ -51,16 +50,6 @@ export interface CoreOptions extends PlanOptions {
   readonly channels?: Partial<ChannelSettings>;
   /** True in a process without a server, which publishes delayed messages itself. Default: false. */
   readonly releasesDelayed?: boolean;
-  /**
-   * Runs a recount of a tenant's storage somewhere else, if this core does not live long enough for it. By default the
-   * core runs the recount itself.
-   */
-  readonly recount?: (tenant: string) => Promise<void>;
-  /**
-   * Another core in the same process, which stores the write-behind data of this core. Set if this core lives for only
-   * one request.
-   */
-  readonly writesBehind?: RelayCore;
   /** Prices of models, which are reported with the spending. None by default. */
   readonly prices?: SpendingReport['prices'];
   /** Source of the projects that the relay shows. None by default. */
@@ -109,27 +98,23 @@ export class RelayCore {
    */
   readonly #recounts = new Map<string, Promise<void>>();
 
-  /** Takes only random bytes from `env`. The time comes from the engine. */
-  constructor(
-    parts: Omit<Deps, 'env' | 'activity'> & { env: Pick<Env, 'randomBytes'> },
-    o: CoreOptions = {},
-  ) {
+  /** The time comes from the engine, everything else from `env`. */
+  constructor(parts: Omit<Deps, 'env' | 'activity'> & { env: Omit<Env, 'now'> }, o: CoreOptions = {}) {
     const { engine, env } = parts;
-    const time = { randomBytes: env.randomBytes, now: engine.now };
-    const behind = o.writesBehind;
+    const time: Env = { ...env, now: engine.now };
     const deps: Deps = {
       ...parts,
       env: time,
-      activity: behind?.deps.activity ?? new ActivityLog({ engine, env: time }),
+      activity: new ActivityLog({ engine, env: time }),
     };
     this.deps = deps;
     this.#options = o;
     this.background = new Background(deps);
     defineLazy<RelayCore>(this, {
       plans: () => new Plans(deps, o),
-      receipts: () => behind?.receipts ?? new Receipts(deps, this.lookup),
-      statistics: () => behind?.statistics ?? new Statistics(deps),
-      keyUse: () => behind?.keyUse ?? new KeyUse(deps),
+      receipts: () => new Receipts(deps, this.lookup),
+      statistics: () => new Statistics(deps),
+      keyUse: () => new KeyUse(deps),
       lookup: () => new PointerLookup(deps),
       results: () => new TaskResults(deps, this.lookup),
       channels: () => this.#makeChannels(),
@@ -143,7 +128,7 @@ export class RelayCore {
           if (!(await this.storage.isCounted(tenant))) await this.recount(tenant);
           return this.storage.used(tenant);
         }),
-      handles: () => behind?.handles ?? new Handles(),
+      handles: () => new Handles(deps),
       pointers: () => new Pointers({ ...this.#parts, allowance: this.#allowance, handles: this.handles }),
       inboxes: () => new Inboxes({ ...this.#parts, background: this.background, actingAs: this.actingAs }),
       questions: () =>
@@ -266,7 +251,7 @@ export class RelayCore {
   async sweepStore(tenants: Iterable<string> = []): Promise<SweepResult> {
     await unlessFull(() => this.keys.use.flush());
     const sweep = async () => {
-      await unlessFull(() => this.sweepSome());
+      await unlessFull(() => this.#sweepEnded());
       await unlessFull(() => this.#sweepTenants(tenants));
     };
     await withLease(this.deps, SWEEP_LEASE, sweep, { frees: true });
@@ -276,13 +261,12 @@ export class RelayCore {
   /** Measures a tenant's storage and corrects the stored sum, which may be too high after a crash. */
   recount(tenant: string): Promise<void> {
     const recount = async () => {
-      if (this.#options.recount) return this.#options.recount(tenant);
       await removeExpiredThreads((await this.threads()).log);
       await this.files.store.removeExpired();
       await this.storage.recount(tenant, async () => {
         let bytes = 0;
         for await (const part of storageParts(this.deps.engine.records, tenant)) {
-          bytes += await this.bytesOf(part);
+          bytes += await this.#bytesOf(part);
           await pause(0);
         }
         return bytes;
@@ -297,7 +281,7 @@ export class RelayCore {
    * Returns the size of a channel, a thread or a space of files, in bytes. For a space, it also deletes the orphans
    * that crashes have left.
    */
-  async bytesOf({ tenant, kind, name, expires }: StoragePart): Promise<number> {
+  async #bytesOf({ tenant, kind, name, expires }: StoragePart): Promise<number> {
     if (kind === 'channel') return this.channels.bytesOf(tenant, name);
     if (kind === 'thread') return quotaBytesOf((await this.threads()).log, { tenant, id: name, expires });
     const { store } = this.files;
@@ -305,22 +289,12 @@ export class RelayCore {
     return store.bytesIn({ tenant, space: name });
   }
 
-  /**
-   * Deletes expired items and publishes delayed messages that are due. Returns false if there may be more.
-   * `most` limits the work of one call: it is the maximum number of receipt logs. The maximum number of files
-   * is a quarter of it, and of threads and messages an eighth, because they need more engine calls.
-   */
-  async sweepSome(most = Number.POSITIVE_INFINITY): Promise<boolean> {
-    if (!(await this.receipts.sweep(most))) return false;
-    const delayed = await this.channels.delayed.hasDue();
-    if (delayed) await this.channels.delayed.release(Math.ceil(most / 8));
-    if (delayed && most < Number.POSITIVE_INFINITY) return false;
-    const threads = await threadEnds(this.deps).hasDue();
-    if (threads) await removeExpiredThreads((await this.threads()).log, Math.ceil(most / 8));
-    if (threads && most < Number.POSITIVE_INFINITY) return false;
-    const files = await fileEnds(this.deps).hasDue();
-    if (files) await this.files.store.removeExpired(Math.ceil(most / 4));
-    return !threads && !files;
+  /** Deletes expired items and publishes delayed messages that are due. */
+  async #sweepEnded(): Promise<void> {
+    await this.receipts.sweep();
+    await this.channels.delayed.release();
+    if (await threadEnds(this.deps).hasDue()) await removeExpiredThreads((await this.threads()).log);
+    await this.files.store.removeExpired();
   }
 
   async #sweepTenants(tenants: Iterable<string>): Promise<void> {
@@ -346,13 +320,11 @@ export class RelayCore {
     await this.deps.activity.flush();
   }
 
-  /**
-   * Measures the storage of recently active tenants and stores the sizes in the figures of their activity.
-   * Handles at most `most` tenants per call.
-   */
-  async noteStorage({ activeTenants } = this.deps.activity, most = Number.POSITIVE_INFINITY): Promise<void> {
-    const tenants = [...activeTenants].slice(0, most);
-    for (const tenant of tenants) activeTenants.delete(tenant);
+  /** Measures the storage of recently active tenants and stores the sizes in the figures of their activity. */
+  async noteStorage(): Promise<void> {
+    const { activeTenants } = this.deps.activity;
+    const tenants = [...activeTenants];
+    activeTenants.clear();
     for (const tenant of tenants) await writeStorage(this.deps, tenant, await this.storage.used(tenant));
   }
 

@@ -1,9 +1,9 @@
 import type { JsonObject } from '../base/json.ts';
 import type { Records } from '../kernel/records.ts';
-import { headsPrefix, spacesPrefix } from './files/record.ts';
-import { channelStream, channelsPrefix, fromSegment } from './names.ts';
+import { spacesPrefix } from './files/record.ts';
+import { channelsPrefix, fromSegment } from './names.ts';
 import { allRecords } from './records.ts';
-import { listPrefix, logOf, rootsFor } from './threads/keys.ts';
+import { listPrefix } from './threads/keys.ts';
 
 /**
  * A channel, a space of files or a thread. The storage of a tenant is the sum of the storage of its parts.
@@ -29,13 +29,4 @@ export async function* storageParts(records: Records, tenant: string): AsyncGene
       yield { tenant, kind, name, ...(typeof expires === 'number' ? { expires } : {}) };
     }
   }
-}
-
-/**
- * Returns a key of a part. All keys of a part begin with the same segment, which decides where an engine stores them.
- * Only a thread of an earlier version may have another first segment.
- */
-export function placeOfPart({ tenant, kind, name }: StoragePart): string {
-  if (kind === 'thread') return logOf(rootsFor(tenant, name)[0]);
-  return kind === 'channel' ? channelStream(tenant, name) : headsPrefix({ tenant, space: name });
 }

@@ -22,11 +22,6 @@ export interface EngineLimits {
    * process, `power` a power cut, `quorum` the loss of a minority of the nodes.
    */
   readonly durability: 'none' | 'process' | 'power' | 'quorum';
-  /**
-   * True if the process may end after each request and a request may make only a few storage calls. Background work
-   * must then run in small steps.
-   */
-  readonly shortLived?: true;
 }
 
 /** Amount of data in a store. */
@@ -107,9 +102,8 @@ export interface Engine extends AsyncDisposable {
   /** Returns the time in ms since the epoch. Expiry, leases and entry timestamps use this clock. */
   readonly now: () => number;
   /**
-   * Runs background work, such as write-behind, after at most `afterMs`. If the process may end after each request,
-   * the engine keeps the process alive until then, or runs the work earlier. Closing the engine runs the remaining
-   * work. Errors are ignored, so nothing may depend on the work.
+   * Runs background work, such as write-behind, after at most `afterMs`. An engine may run the work earlier. Closing
+   * the engine runs the remaining work. Errors are ignored, so nothing may depend on the work.
    */
   defer(work: () => Promise<unknown>, afterMs?: number): void;
   /** Deletes expired data and the remains of failed writes. Any process may call it at any time. */
@@ -131,23 +125,21 @@ export class DeferredWork {
   readonly #waiting = new Set<() => void>();
   readonly #running = new Set<Promise<void>>();
 
-  /**
-   * Starts the work after `afterMs`, or immediately if `afterMs` is 0. The promise resolves when the work has ended,
-   * even if the work failed.
-   */
-  defer(work: () => Promise<unknown>, afterMs = 0): Promise<void> {
-    if (afterMs <= 0) return this.#run(work);
-    const { promise, resolve } = Promise.withResolvers<void>();
+  /** Starts the work after `afterMs`, or immediately if `afterMs` is 0. */
+  defer(work: () => Promise<unknown>, afterMs = 0): void {
+    if (afterMs <= 0) {
+      this.#run(work);
+      return;
+    }
     const begin = () => {
       clearTimeout(timer);
       this.#waiting.delete(begin);
-      void this.#run(work).then(resolve);
+      this.#run(work);
     };
     const timer = setTimeout(begin, afterMs);
     // Closing the engine runs the remaining work, so this timer does not have to keep the process alive.
     (timer as { unref?: () => void }).unref?.();
     this.#waiting.add(begin);
-    return promise;
   }
 
   /**
@@ -162,10 +154,9 @@ export class DeferredWork {
     }
   }
 
-  #run(work: () => Promise<unknown>): Promise<void> {
+  #run(work: () => Promise<unknown>): void {
     const running = ignoreErrors(work).finally(() => this.#running.delete(running));
     this.#running.add(running);
-    return running;
   }
 }
 

@@ -7,7 +7,7 @@ import { suite } from '../conformance/suite.ts';
 
 const WORKER = resolve(import.meta.dirname, 'conformance-worker.ts');
 
-/** All cases run in one workerd with separate objects. Several run at once, because they mostly wait. */
+/** All cases run in one workerd with separate objects. Several run at once. */
 describe('conformance of cloudflare', { concurrency: 6 }, () => {
   let workerd: Workerd;
   before(async () => {
@@ -16,7 +16,7 @@ describe('conformance of cloudflare', { concurrency: 6 }, () => {
       modules: true,
       script,
       compatibilityFlags: COMPATIBILITY.flags,
-      durableObjects: { STORE: { className: 'StillObject', useSQLite: true } },
+      durableObjects: { CASES: { className: 'CaseObject', useSQLite: true } },
       r2Buckets: ['BODIES'],
     });
   });

@@ -26,14 +26,14 @@ export async function startControlledPlatform(
   const sockets = new Set<Duplex>();
 
   const control = async (
-    what: 'evict' | 'settle' | 'stall' | 'goOn' | 'ring' | 'cron' | 'call',
-    call?: ObjectCall,
+    what: 'evict' | 'settle' | 'stall' | 'goOn' | 'ring' | 'tidy' | 'call',
+    calls?: readonly ObjectCall[],
   ) => {
     // workerd closes a connection after five idle seconds without notice, so do not reuse connections.
     const answer = await fetch(worker + CONTROL_PATH + what, {
       method: 'POST',
       headers: { [STEP_HEADER]: JSON.stringify(o.step()), connection: 'close' },
-      body: pack(call),
+      body: pack(calls),
     });
     const text = await answer.text();
     if (!answer.ok) throw new Error(`${what}: ${answer.status} ${text}`);

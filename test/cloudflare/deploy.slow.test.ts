@@ -22,7 +22,7 @@ function dryRun(t: TestContext) {
 
 test('wrangler accepts the Worker, the token table and the dashboard without a warning', (t) => {
   const { out, said } = dryRun(t);
-  assert.match(said, /STORE[\s\S]*BODIES[\s\S]*ASSETS/);
+  assert.match(said, /TENANTS[\s\S]*STORE[\s\S]*BODIES[\s\S]*ASSETS/);
   assert.match(said, /Read \d\d files from the assets directory .*pages/);
   assert.doesNotMatch(said, /warning/i);
   assert.deepEqual(readdirSync(out).sort(), ['README.md', 'o200k.bin', 'worker.js']);
@@ -37,18 +37,24 @@ test('a dry-run deployment does not disturb a running dev server and its dashboa
   assert.equal((await fetch(url + script)).status, 200);
 });
 
-test('the deployment has the settings of the dev server, its cron and the migration of its objects', () => {
+test('the deployment has the settings of the dev server, no cron job and the migrations of its objects', () => {
   const { unstable_readConfig: read } = createRequire(join(DEPLOY, 'package.json'))('wrangler');
   const config = structuredClone(read({ config: join(DEPLOY, 'wrangler.toml') }));
   const here = workerOptions({ script: '', table: new Uint8Array() }, { vars: {}, pages: 'pages' });
   assert.equal(config.compatibility_date, COMPATIBILITY.date);
   assert.deepEqual(config.compatibility_flags, COMPATIBILITY.flags);
-  const { className } = here.durableObjects.STORE;
-  assert.deepEqual(config.durable_objects.bindings, [{ name: 'STORE', class_name: className }]);
-  assert.deepEqual(config.migrations, [{ tag: 'v1', new_sqlite_classes: [className] }]);
+  const objects = Object.entries(here.durableObjects).map(([name, { className: class_name }]) => ({
+    name,
+    class_name,
+  }));
+  assert.deepEqual(config.durable_objects.bindings, objects);
+  assert.deepEqual(config.migrations, [
+    { tag: 'v1', new_sqlite_classes: ['RelayObject'] },
+    { tag: 'v2', new_sqlite_classes: ['TenantObject'] },
+  ]);
   const buckets = config.r2_buckets.map(({ binding }: { binding: string }) => binding);
   assert.deepEqual(buckets, here.r2Buckets);
-  assert.deepEqual(config.triggers.crons, ['* * * * *']);
+  assert.deepEqual(config.triggers.crons, [], 'an empty list removes the cron job of an earlier version');
   assert.deepEqual(config.assets, {
     directory: 'build/pages',
     binding: 'ASSETS',

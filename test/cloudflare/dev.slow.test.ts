@@ -6,7 +6,6 @@ import { request } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { startWorker } from '../../scripts/cloudflare/local-worker.ts';
 import { httpRelay } from '../../src/sdk/http-relay.ts';
 import { cleanEnv } from '../cli/program.ts';
 import { until } from '../until.ts';
@@ -80,10 +79,4 @@ test('with --keys RELAY_ADMIN_KEY is the admin key, and is not printed', async (
   const { key } = await httpRelay({ baseUrl: url, apiKey }).keys.create({ name: 'alice' });
   assert.match(key, /^cr_live_/);
   assert.ok(!said.out.includes(apiKey), said.out);
-});
-
-test('the cron job runs repeatedly', async (t) => {
-  const worker = await startWorker({ entry: join(import.meta.dirname, 'cron-worker.ts'), cronMs: 50 });
-  t.after(() => worker.stop());
-  await until(async () => Number(await (await fetch(worker.url)).text()) >= 2);
 });

@@ -6,7 +6,6 @@ import { test } from 'node:test';
 import { WebSocket } from 'ws';
 import { startWorker } from '../../scripts/cloudflare/local-worker.ts';
 import { pause } from '../../src/base/pause.ts';
-import { objectOf } from '../../src/engines/cloudflare/objects.ts';
 import { ContextRelay } from '../../src/sdk/context-relay.ts';
 import { httpRelay } from '../../src/sdk/http-relay.ts';
 import { until } from '../until.ts';
@@ -86,37 +85,31 @@ test('two seconds after its key is revoked, a socket gets no messages and cannot
   ]);
 });
 
-test('a message to readers with sixty keys checks all keys with few calls, and the next message checks none', async (t) => {
-  const entry = join(import.meta.dirname, 'counting-worker.ts');
-  const worker = await startWorker({ open: false, adminKey: ADMIN, entry });
+test('a pointer with the visibility link is found without a key and by another tenant, also over MCP', async (t) => {
+  const worker = await startWorker({ open: false, adminKey: ADMIN });
   t.after(() => worker.stop());
   const admin = httpRelay({ baseUrl: worker.url, apiKey: ADMIN });
-  const names = Array.from({ length: 60 }, (_, i) => `reader ${i}`);
-  const keys = await Promise.all(names.map((name) => admin.keys.create({ name })));
-  let heard = 0;
-  await Promise.all(
-    keys.map(async ({ key }) => {
-      const headers = { Authorization: `Bearer ${key}` };
-      const socket = new WebSocket(`${worker.url.replace('http', 'ws')}/ws/c`, { headers });
-      t.after(() => socket.terminate());
-      socket.on('message', () => void heard++);
-      await new Promise((opened) => socket.once('open', opened));
-    }),
-  );
-  const callsFor = async (msg: string) => {
-    const made = async () => {
-      const { made } = (await (await fetch(`${worker.url}/counted`)).json()) as { made: object };
-      return new Map(Object.entries(made)).get(objectOf('chn.local.c')) ?? 0;
-    };
-    const [before, goal] = [await made(), heard + keys.length];
-    await admin.channels.publish('c', { msg });
-    await until(() => heard === goal);
-    return (await made()) - before;
-  };
-  await callsFor('the first of the channel, which notes that there is one');
-  await pause(REMEMBERED_MS);
-  assert.equal(await callsFor('first'), 2);
-  assert.equal(await callsFor('second'), 0);
+  const { key } = await admin.keys.create({ name: 'alice', tenant: 'a' });
+  const { key: other } = await admin.keys.create({ name: 'bob', tenant: 'b' });
+  const url = await new ContextRelay({ baseUrl: worker.url, apiKey: key }).push('for all', {
+    visibility: 'link',
+  });
+  assert.match(url, /\/pull\/[0-9a-f]{8}-[0-9a-f]{4}-8/, 'the id names the object of the tenant');
+  assert.equal(await (await fetch(`${url}?raw=1`)).text(), 'for all');
+  assert.equal(await new ContextRelay({ baseUrl: worker.url, apiKey: other }).pull(url), 'for all');
+  const call = { name: 'pull_context', arguments: { url } };
+  const answer = await fetch(`${worker.url}/mcp`, {
+    method: 'POST',
+    headers: {
+      Authorization: `Bearer ${other}`,
+      'Content-Type': 'application/json',
+      Accept: 'application/json, text/event-stream',
+    },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: call }),
+  });
+  assert.match(await answer.text(), /for all/);
+  const madeUp = url.replace(/pull\/..../, url.includes('pull/0000') ? 'pull/1111' : 'pull/0000');
+  assert.equal((await fetch(madeUp)).status, 404);
 });
 
 test('acknowledged writes, leases and reader positions survive an eviction of all objects', async (t) => {

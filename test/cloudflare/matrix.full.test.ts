@@ -12,7 +12,6 @@ const LEFT_OUT: { readonly [file: string]: string } = {
 const OWN_PROCESS =
   'it makes a part of the server fail inside the test process, but a Worker runs in another process';
 const NEVER_STOPS = 'a Worker gets no stop signal';
-const OWN_CLOCK = 'its clock is in the past, but the objects of a Worker sweep by the platform’s clock';
 
 await runMatrix(['test/pins/old-clients.test.ts', ...endToEndFiles().filter((path) => !(path in LEFT_OUT))], {
   ...workerMatrix,
@@ -41,22 +40,15 @@ await runMatrix(['test/pins/old-clients.test.ts', ...endToEndFiles().filter((pat
     'test/mcp/safety.test.ts': {
       'over HTTP › an unexpected error is logged and not shown': OWN_PROCESS,
     },
-    'test/pipelines/holding.test.ts': {
-      'a hold that is renewed while another process waits stays with its holder': OWN_CLOCK,
-      'a hold that is not renewed expires, and its old holder records nothing more': OWN_CLOCK,
-    },
     'test/security/connections.test.ts': {
       'a stopping server answers the requests that it accepted': NEVER_STOPS,
     },
     'test/security/network.test.ts': {
-      'a server is ready until it stops, and healthy while the store answers': OWN_PROCESS,
+      'a server is ready until it stops, and while its store answers': OWN_PROCESS,
     },
     'test/security/cross-site.test.ts': {
       'sockets end when their key is revoked, here or in another process':
         'a hibernating socket’s key is checked only when there is something to send',
-    },
-    'test/threads/holds.test.ts': {
-      'a lease expires unless it is renewed; its holder may renew it until another takes it': OWN_CLOCK,
     },
   },
 });

@@ -18,18 +18,26 @@ export interface Chance {
 export const STEP_HEADER = 'Relay-Test-Step';
 export const CONTROL_PATH = '/relay-under-test/';
 
-/** A method call to an object. */
+/** A method call to the engine of an object. */
 export interface ObjectCall {
-  readonly object: string;
+  /** Name of the object. Null for all objects. */
+  readonly object: string | null;
+  /** Method of the engine or of a port, such as `sweep` or `records.get`. */
   readonly method: string;
   readonly given: readonly unknown[];
+}
+
+/** Result of a call, or the text of its error. */
+export interface CallAnswer {
+  readonly value?: unknown;
+  readonly error?: string;
 }
 
 /** Serializes a value as JSON, with bytes and undefined. */
 export function pack(value: unknown): string {
   return JSON.stringify(value, (_, item) => {
     if (item === undefined) return { $: 'undefined' };
-    if (item instanceof ArrayBuffer) return { $: toBase64(new Uint8Array(item)) };
+    if (item instanceof Uint8Array) return { $: toBase64(item) };
     return item;
   });
 }
@@ -37,6 +45,6 @@ export function pack(value: unknown): string {
 export function unpack(text: string): unknown {
   return JSON.parse(text, (_, item) => {
     if (typeof item?.$ !== 'string') return item;
-    return item.$ === 'undefined' ? undefined : fromBase64(item.$)!.buffer;
+    return item.$ === 'undefined' ? undefined : fromBase64(item.$)!;
   });
 }

@@ -1,7 +1,5 @@
-import './platform-in-node.ts';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { R2Bucket } from '@cloudflare/workers-types';
 import type { Plugin } from 'esbuild';
 import { bundleWorker, COMPATIBILITY } from '../../scripts/cloudflare/bundle.ts';
 import { openWorkerd, workerOptions } from '../../scripts/cloudflare/local-worker.ts';
@@ -11,28 +9,17 @@ import { type Env, systemEnv } from '../../src/base/env.ts';
 import { MAX_TTL_MS } from '../../src/base/limits.ts';
 import { RelayCore } from '../../src/domain/relay-core.ts';
 import type { PlanTable } from '../../src/domain/usage/plans.ts';
-import type { Objects } from '../../src/engines/cloudflare/store-object.ts';
 import type { LogEvent } from '../../src/interfaces/http/deps.ts';
-import type { Engine } from '../../src/kernel/engine.ts';
+import type { Engine, SweepResult } from '../../src/kernel/engine.ts';
 import { closeAtTheEnd } from '../close-at-the-end.ts';
 import type { RelayOptions, RelayUnderTest } from '../http/relay-options.ts';
-import { type Platform, startControlledPlatform } from './controlled-platform.ts';
+import { startControlledPlatform } from './controlled-platform.ts';
+import { engineOver, sumOf } from './engine-over-http.ts';
 import type { Chance, Step } from './step.ts';
-
-const { openCloudflare } = await import('../../src/engines/cloudflare/engine.ts');
 
 /** Folder with the output of `bundleUnderTest`. Set if many test files run, so that the Worker is bundled once. */
 const BUNDLE = process.env.RELAY_TEST_WORKER;
 
-const keptAlive: Plugin = {
-  name: 'kept-alive',
-  setup: ({ onResolve }) =>
-    onResolve({ filter: /^cloudflare:workers$/ }, ({ importer }) =>
-      importer.endsWith('kept-alive.ts')
-        ? { path: 'cloudflare:workers', external: true }
-        : { path: join(import.meta.dirname, 'kept-alive.ts') },
-    ),
-};
 const unsafeModule: Plugin = {
   name: 'unsafe-module',
   setup: ({ onResolve }) =>
@@ -42,7 +29,7 @@ const unsafeModule: Plugin = {
 /** Bundles the Worker with the controls for tests. */
 export function bundleUnderTest(): ReturnType<typeof bundleWorker> {
   const entry = join(import.meta.dirname, 'worker-under-test.ts');
-  return bundleWorker({ entry, version: 'test', plugins: [keptAlive, unsafeModule] });
+  return bundleWorker({ entry, version: 'test', plugins: [unsafeModule] });
 }
 
 let bundle: ReturnType<typeof bundleWorker> | null = null;
@@ -66,17 +53,20 @@ const hosts = new WeakMap<Engine, WorkerHost>();
  * uses the Worker's objects and bucket.
  */
 export async function hostWorker(o: {
-  readonly vars?: object;
+  readonly vars?: { readonly [name: string]: string };
   readonly pages?: string;
   readonly env: Env;
   step(): Step;
   chance?(): Chance;
   readonly evicts?: boolean;
+  /** Folder with stored data. By default the data is in memory. */
+  readonly home?: string;
 }) {
   const log: LogEvent[] = [];
   const workerd = await openWorkerd({
     ...workerOptions(await bundled(), { vars: o.vars ?? {}, pages: o.pages }),
     compatibilityFlags: [...COMPATIBILITY.flags, 'unsafe_module'],
+    ...(o.home ? { defaultPersistRoot: o.home } : {}),
     structuredWorkerdLogs: true,
     handleStructuredLogs: ({ message }: { message: string }) => {
       if (!message.startsWith('NOSENTRY')) log.push(eventIn(message));
@@ -87,8 +77,7 @@ export async function hostWorker(o: {
   const platformBy = (clock: { step(): Step; chance?(): Chance }) =>
     startControlledPlatform(worker, { ...clock, evicts });
   const platform = await platformBy(o);
-  const { BODIES: bucket } = (await workerd.getBindings()) as { BODIES: R2Bucket };
-  const engine = openCloudflare({ objects: objectsBehind(platform.control), bucket, env: o.env });
+  const engine = engineOver(platform.control, o.env, { keys: o.vars?.RELAY_OPEN === 'false' });
   let disposed: Promise<void> | null = null;
   const host = {
     platform,
@@ -123,7 +112,7 @@ export async function startOnWorker(o: RelayOptions): Promise<RelayUnderTest | n
   // Another server on the same engine has its own port and is stopped separately.
   const platform = known ? await host.platformBy({ step, chance }) : host.platform;
   const core = new CoreBesideWorker({ engine, env, texts: ownTextWork }, o.core);
-  core.cron = () => platform.control('cron');
+  core.tidy = () => platform.control('tidy');
   return {
     url: platform.url,
     core,
@@ -149,13 +138,14 @@ export async function startOnWorker(o: RelayOptions): Promise<RelayUnderTest | n
   };
 }
 
-/** A core for the test, whose sweep also runs the cron job of the Worker. */
+/** A core for the test, whose sweep runs in the objects. */
 class CoreBesideWorker extends RelayCore {
-  cron: () => Promise<unknown> = async () => {};
+  tidy: () => Promise<unknown> = async () => [];
 
-  override async sweepStore(tenants?: Iterable<string>) {
-    await this.cron();
-    return super.sweepStore(tenants);
+  override async sweepStore() {
+    await this.keyUse.flush();
+    await this.noteStorage();
+    return sumOf((await this.tidy()) as SweepResult[]);
   }
 }
 
@@ -180,8 +170,6 @@ function varsOf({ core = {}, server = {}, texts }: RelayOptions): { [name: strin
   if (dashboard && !('folder' in dashboard)) return null;
   const vars = {
     RELAY_OPEN: String(auth !== 'keys'),
-    // Timers run almost at once here, so polling makes many calls. calls.slow.test.ts checks the real limit.
-    RELAY_CALLS: 1_000_000_000,
     RELAY_PUBLIC_URL: publicUrl,
     // Same default as for a server on loopback.
     RELAY_ALLOWED_HOSTS: allowedHosts?.join(',') ?? '127.0.0.1',
@@ -216,17 +204,6 @@ function drawnAhead(env: Env): Chance {
   return Object.fromEntries(
     LENGTHS.map((length) => [length, Array.from({ length: DRAWS }, () => toBase64(env.randomBytes(length)))]),
   );
-}
-
-/** Returns stubs that call objects through the test controls. Objects that miniflare's own proxies use cannot be evicted. */
-function objectsBehind(control: Platform['control']): Objects {
-  const stub = (object: string) =>
-    new Proxy({} as ReturnType<Objects['get']>, {
-      // `await` looks for a `then` method; the proxy is not a promise.
-      get: (_, method: string) =>
-        method === 'then' ? undefined : (...given: unknown[]) => control('call', { object, method, given }),
-    });
-  return { idFromName: (name) => name as never, get: (id) => stub(id as never) };
 }
 
 function eventIn(message: string): LogEvent {

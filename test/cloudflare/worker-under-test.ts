@@ -1,12 +1,23 @@
-import { waitUntil } from 'cloudflare:workers';
 import unsafe from 'workerd:unsafe';
-import worker, { RelayObject as ServedObject } from '../../src/app/cloudflare/worker.ts';
+import type { DurableObjectNamespace, DurableObjectState } from '@cloudflare/workers-types';
+
+export { RelayObject } from '../../src/app/cloudflare/worker.ts';
+
+import worker, { TenantObject as ServedObject } from '../../src/app/cloudflare/worker.ts';
 import type { RelayBindings } from '../../src/app/cloudflare/worker-config.ts';
 import { fromBase64 } from '../../src/base/base64.ts';
 import { systemEnv } from '../../src/base/env.ts';
-import { DIRECTORY } from '../../src/engines/cloudflare/objects.ts';
-import { settled } from './kept-alive.ts';
-import { CONTROL_PATH, type ObjectCall, pack, STEP_HEADER, type Step, unpack } from './step.ts';
+import type { SweepResult } from '../../src/kernel/engine.ts';
+import type { LogPage } from '../../src/kernel/logs.ts';
+import {
+  type CallAnswer,
+  CONTROL_PATH,
+  type ObjectCall,
+  pack,
+  STEP_HEADER,
+  type Step,
+  unpack,
+} from './step.ts';
 
 /**
  * The real Worker with controls for a test. The test sets the time of each request, evicts all objects, runs alarms and
@@ -36,23 +47,71 @@ globalThis.setTimeout = ((work: () => void, ms = 0) => {
 
 /** Maximum wait for an eviction in ms. Idle objects are evicted at once. */
 const EVICTION_MS = 500;
+/** Maximum wait in ms for background work. Some work, such as the delivery of webhooks, ends only with its task. */
+const SETTLE_MS = 2_000;
 
-export class RelayObject extends ServedObject {
+/** Maximum wait in ms for new entries of a log. */
+const AWAIT_MS = 2_000;
+
+/** Objects that are in memory, by id. */
+const awake = new Map<string, TenantObject>();
+
+export class TenantObject extends ServedObject {
   readonly #bell: Bell;
 
-  constructor(state: Given[0], bindings: Given[1]) {
+  constructor(state: DurableObjectState, bindings: RelayBindings) {
     const bell = bellOf(String(state.id));
     attachAlarm(bell, state.storage);
-    super(state, { ...bindings, STORE: callsLimited(bindings.STORE, bell) });
+    super(state, bindings);
     this.#bell = bell;
+    awake.set(String(state.id), this);
   }
 
   override async alarm(): Promise<void> {
     this.#bell.due = null;
-    this.#bell.calls = 0;
-    await super.alarm().finally(() => {
-      this.#bell.calls = null;
-    });
+    await super.alarm();
+  }
+
+  /** Calls a method of the object's engine for a test, for example `records.get`. */
+  async callEngine(path: string, given: readonly unknown[]): Promise<unknown> {
+    const { store } = await this.running();
+    if (path === 'logs.await') return this.#awaitEntries(String(given[0]), Number(given[1]));
+    const [port, method] = path.split('.') as [keyof typeof store, string];
+    if (method !== undefined && port !== 'index' && port !== 'blobs')
+      return this.call(port as 'records', method, given);
+    const target = (method === undefined ? store : store[port]) as unknown as Methods;
+    const answer = await target[method ?? port]!(...given);
+    const body = (answer as { body?: unknown } | null)?.body;
+    return body instanceof ReadableStream
+      ? { ...(answer as object), body: new Uint8Array(await new Response(body).arrayBuffer()) }
+      : answer;
+  }
+
+  /** Reads the entries after a sequence number. If there are none, waits for them, at most `AWAIT_MS`. */
+  async #awaitEntries(stream: string, after: number): Promise<LogPage> {
+    const { logs } = (await this.running()).store;
+    const page = await logs.read(stream, { after });
+    if (page.entries.length > 0) return page;
+    const enough = new AbortController();
+    const timer = machineTimeout(() => enough.abort(), AWAIT_MS);
+    for await (const _ of logs.subscribe(stream, { after, signal: enough.signal })) break;
+    clearTimeout(timer);
+    return logs.read(stream, { after });
+  }
+
+  /** Resolves when all write-behind data has been written. */
+  async settle(): Promise<void> {
+    const { store, core } = await this.running();
+    await core.background.settle();
+    await (await core.threads()).log.background.settle();
+    await store.settle();
+  }
+
+  /** Sweeps as the alarm does. */
+  async tidy(): Promise<SweepResult> {
+    const { store, core } = await this.running();
+    await this.settle();
+    return core.sweepStore(store.segments('ten.').map((segment) => segment.slice('ten.'.length)));
   }
 
   /** Runs the alarm repeatedly until it is not due within `NEAR_MS`. */
@@ -66,7 +125,7 @@ export class RelayObject extends ServedObject {
   }
 }
 
-type Given = ConstructorParameters<typeof ServedObject>;
+type Methods = { readonly [method: string]: (...given: readonly unknown[]) => unknown };
 
 /** State of an object's alarm. The state survives an eviction of the object. */
 interface Bell {
@@ -74,20 +133,18 @@ interface Bell {
   due: number | null;
   /** True while the test runs the alarm. */
   rings: boolean;
-  /** Number of calls of the running alarm, or null if no alarm runs. */
-  calls: number | null;
 }
 
 const bells = new Map<string, Bell>();
 
 function bellOf(id: string): Bell {
-  const bell = bells.get(id) ?? { due: null, rings: false, calls: null };
+  const bell = bells.get(id) ?? { due: null, rings: false };
   bells.set(id, bell);
   return bell;
 }
 
 /** Makes alarms follow the test's clock. An alarm due within `NEAR_MS` runs at once. */
-function attachAlarm(bell: Bell, storage: Given[0]['storage']): void {
+function attachAlarm(bell: Bell, storage: DurableObjectState['storage']): void {
   const set = storage.setAlarm.bind(storage);
   storage.setAlarm = async (due) => {
     bell.due = Number(due);
@@ -101,23 +158,6 @@ function attachAlarm(bell: Bell, storage: Given[0]['storage']): void {
 /** Alarms due within this time run at once. It is longer than the pause between two rounds of a recount. */
 const NEAR_MS = 5_000;
 
-/** Maximum number of calls per alarm on the free plan. */
-const CALLS = 50;
-
-function callsLimited(objects: RelayBindings['STORE'], bell: Bell): RelayBindings['STORE'] {
-  const limited = <T extends object>(object: T): T =>
-    new Proxy(object, {
-      get: (of, name) => {
-        if (name === 'then') return undefined;
-        return (...given: unknown[]) => {
-          if (bell.calls !== null && ++bell.calls > CALLS) throw new Error('an alarm made too many calls');
-          return (of as Record<PropertyKey, (...given: unknown[]) => unknown>)[name]!(...given);
-        };
-      },
-    });
-  return { idFromName: (name) => objects.idFromName(name), get: (id) => limited(objects.get(id)) };
-}
-
 export default {
   async fetch(request: Request, bindings: RelayBindings): Promise<Response> {
     const told = request.headers.get(STEP_HEADER);
@@ -127,24 +167,36 @@ export default {
     const control = CONTROLS[pathname.slice(CONTROL_PATH.length) as keyof typeof CONTROLS];
     return new Response(pack(await control(bindings, request)));
   },
-  scheduled: worker.scheduled,
 };
 
+type Stub = Pick<TenantObject, 'ring' | 'settle' | 'tidy' | 'callEngine'>;
+
+const namespace = ({ TENANTS }: RelayBindings) => TENANTS as unknown as DurableObjectNamespace;
+const byId = (bindings: RelayBindings, id: string) =>
+  namespace(bindings).get(namespace(bindings).idFromString(id)) as unknown as Stub;
+const byName = (bindings: RelayBindings, name: string) =>
+  namespace(bindings).get(namespace(bindings).idFromName(name)) as unknown as Stub;
+
+async function settleAll(bindings: RelayBindings): Promise<void> {
+  const settled = Promise.all([...awake.keys()].map((id) => byId(bindings, id).settle()));
+  const enough = new Promise((end) => machineTimeout(end, SETTLE_MS));
+  await Promise.race([settled, enough]);
+}
+
 const CONTROLS = {
-  /**
-   * Evicts idle objects like the platform; their sockets stay open. An object with a pending `awaitEntries` is not idle,
-   * and workerd would wait half a minute for it. Returns whether all objects were evicted.
-   */
-  async evict() {
-    await settled();
+  /** Evicts idle objects like the platform; their sockets stay open. Returns whether all objects were evicted. */
+  async evict(bindings: RelayBindings) {
+    await settleAll(bindings);
     const evicted = unsafe.evictAllDurableObjects({ webSockets: 'hibernate' }).then(
       () => true,
       () => false,
     );
     const enough = new Promise<false>((end) => machineTimeout(() => end(false), EVICTION_MS));
-    return Promise.race([evicted, enough]);
+    const all = await Promise.race([evicted, enough]);
+    if (all) awake.clear();
+    return all;
   },
-  settle: () => settled(),
+  settle: settleAll,
   async stall() {
     stalls = true;
   },
@@ -153,21 +205,25 @@ const CONTROLS = {
   },
   /** Runs every due alarm. */
   async ring(bindings: RelayBindings) {
-    const named = (name: string) => bindings.STORE.get(bindings.STORE.idFromName(name));
-    for (const name of await named(DIRECTORY).listObjects('', 1000))
-      await (named(name) as unknown as RelayObject).ring();
+    for (const id of bells.keys()) await byId(bindings, id).ring();
   },
-  /** Makes an object call for the engine in another process. */
-  async call({ STORE }: RelayBindings, request: Request) {
-    const { object, method, given } = unpack(await request.text()) as ObjectCall;
-    const stub = STORE.get(STORE.idFromName(object)) as unknown as Record<
-      string,
-      (...given: unknown[]) => unknown
-    >;
-    return stub[method]!(...given);
+  /** Calls engine methods of objects. A call without the name of an object is made on every object. */
+  async call(bindings: RelayBindings, request: Request) {
+    const calls = unpack(await request.text()) as ObjectCall[];
+    const answer = async ({ object, method, given }: ObjectCall): Promise<unknown> => {
+      if (object !== null) return byName(bindings, object).callEngine(method, given);
+      return Promise.all([...bells.keys()].map((id) => byId(bindings, id).callEngine(method, given)));
+    };
+    return Promise.all(
+      calls.map((call) =>
+        answer(call).then(
+          (value): CallAnswer => ({ value }),
+          (error): CallAnswer => ({ error: String(error) }),
+        ),
+      ),
+    );
   },
-  async cron(bindings: RelayBindings) {
-    await worker.scheduled({} as never, bindings, { waitUntil } as never);
-    await settled();
+  async tidy(bindings: RelayBindings) {
+    return Promise.all([...bells.keys()].map((id) => byId(bindings, id).tidy()));
   },
 };

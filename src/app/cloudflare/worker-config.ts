@@ -1,3 +1,4 @@
+import type { R2Bucket } from '@cloudflare/workers-types';
 import { RelayError } from '../../base/errors.ts';
 import {
   CHANNEL_MESSAGES,
@@ -7,12 +8,17 @@ import {
   WORKER_TEXT_BYTES,
 } from '../../base/limits.ts';
 import type { CoreOptions } from '../../domain/relay-core.ts';
-import type { Bindings } from '../../engines/cloudflare/store-object.ts';
+import type { FormerObjects } from '../../engines/cloudflare/former-store.ts';
 import type { RateLimits } from '../../interfaces/http/rate-limit.ts';
 import { atLeast, origins, plans, text, url, wordList, yesOrNo } from '../option-readers.ts';
+import type { TenantObjects } from './tenant-routing.ts';
 
 /** Bindings of the Worker: storage, dashboard files and variables. All variables are strings. */
-export interface RelayBindings extends Bindings {
+export interface RelayBindings {
+  readonly TENANTS: TenantObjects;
+  /** Objects of an earlier version, whose data is moved. */
+  readonly STORE?: FormerObjects;
+  readonly BODIES: R2Bucket;
   /** Dashboard files. Absent if the Worker was configured without them. */
   readonly ASSETS?: { fetch(url: string): Promise<Response> };
   /** If `true`, every client can use the relay without an API key. */
@@ -44,8 +50,6 @@ export interface RelayBindings extends Bindings {
   readonly RELAY_RATE_LIMIT_ADDRESS?: string;
   /** Maximum number of requests per second of one tenant, in a relay with keys. 0 means no limit. */
   readonly RELAY_RATE_LIMIT_TENANT?: string;
-  /** Number of calls to Durable Objects that the platform allows per request. */
-  readonly RELAY_CALLS?: string;
 }
 
 export interface WorkerConfig {
@@ -55,17 +59,9 @@ export interface WorkerConfig {
   readonly corsOrigins: readonly string[];
   readonly rateLimits: RateLimits;
   readonly channels: { readonly retentionMs: number; readonly messages: number; readonly leaseMs: number };
-  /**
-   * Maximum number of calls to Durable Objects per request. Streams end shortly before this number is
-   * reached.
-   */
-  readonly calls: number;
   readonly textBytes: number;
   readonly core: CoreOptions;
 }
-
-/** Maximum number of calls per request on the free plan of Cloudflare. */
-const FREE_PLAN_CALLS = 50;
 
 const configs = new WeakMap<RelayBindings, WorkerConfig>();
 
@@ -104,7 +100,6 @@ function readConfig(bindings: RelayBindings): WorkerConfig {
   return {
     auth,
     channels,
-    calls: option('RELAY_CALLS', atLeast(FREE_PLAN_CALLS), FREE_PLAN_CALLS),
     publicUrl: option('RELAY_PUBLIC_URL', url, null as string | null),
     allowedHosts: option('RELAY_ALLOWED_HOSTS', wordList, ['*']),
     corsOrigins: option('RELAY_CORS_ORIGINS', origins, []),

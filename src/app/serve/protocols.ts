@@ -1,7 +1,7 @@
 import { lazily } from '../../base/lazily.ts';
 import type { RelayCore } from '../../domain/relay-core.ts';
 import { storeSecret } from '../../domain/store-secret.ts';
-import { hasOutboxEntries, type OutboxEntry } from '../../interfaces/a2a/outbox-records.ts';
+import { hasOutboxEntries } from '../../interfaces/a2a/outbox-records.ts';
 import type { WebhookPost } from '../../interfaces/a2a/webhooks.ts';
 import type { LogEvent } from '../../interfaces/http/deps.ts';
 import type { McpHttpOptions } from '../../interfaces/mcp/http.ts';
@@ -57,14 +57,11 @@ export function a2aProtocol(o: ProtocolOptions, stopping: AbortSignal) {
       ['ALL', '/a2a/*'],
     ],
     answer: async (...args) => (await loaded()).answer(...args),
-    /**
-     * Sends the notifications in `entries` or, by default, all notifications that earlier servers did not deliver.
-     * If no notification waits, this costs one read.
-     */
-    resume: async (entries?: Iterable<OutboxEntry>) => {
-      if (entries || (await hasOutboxEntries(o.core.deps))) await (await loaded()).resume(entries);
+    /** Sends the notifications that earlier servers did not deliver. If no notification waits, this costs one read. */
+    resume: async () => {
+      if (await hasOutboxEntries(o.core.deps)) await (await loaded()).resume();
     },
-  } satisfies Protocol & { resume(entries?: Iterable<OutboxEntry>): Promise<void> };
+  } satisfies Protocol & { resume(): Promise<void> };
 }
 
 function warner({ log }: Pick<ProtocolOptions, 'log'>, event: string): (error: unknown) => void {

@@ -55,7 +55,7 @@ export class DelayedMessages {
   }
 
   /** Publishes the messages that are due. */
-  async release(most?: number): Promise<void> {
+  async release(): Promise<void> {
     const { engine, env } = this.#deps;
     await this.#waiting.forDue(async (message) => {
       try {
@@ -67,7 +67,7 @@ export class DelayedMessages {
         return;
       }
       await engine.records.add(delayedKey(message.tenant), -1);
-    }, most);
+    });
   }
 
   hasDue(): Promise<boolean> {

@@ -134,11 +134,11 @@ export class FileStore {
   }
 
   /** Deletes the data of expired files. */
-  async removeExpired(most?: number): Promise<void> {
+  async removeExpired(): Promise<void> {
     await this.ends.forDue(async (at) => {
       const stored = await this.heads.get(headKey(at));
       if (stored && hasEnded(stored.value, this.parts.deps.env.now())) await this.removeEnded(at, stored);
-    }, most);
+    });
   }
 
   /**

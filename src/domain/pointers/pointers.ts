@@ -1,6 +1,6 @@
 import { countRead, joinBodies, readOut, replaceInvalid } from '../../base/byte-streams.ts';
 import { badRequest, isRelayError, RelayError } from '../../base/errors.ts';
-import { checkIdempotencyKey, ownKey, toHex, uuid } from '../../base/ids.ts';
+import { checkIdempotencyKey, markedId, ownKey, toHex, uuid } from '../../base/ids.ts';
 import { EXCERPT_MAX_TOKENS } from '../../base/limits.ts';
 import type { TokenCount } from '../../base/tokens.ts';
 import { encodeUtf8 } from '../../base/utf8.ts';
@@ -141,7 +141,8 @@ export class Pointers {
     };
     const early = input.late ? null : await checked(input);
     const repeatable = checkIdempotencyKey(input.idempotency_key);
-    const id = repeatable ? await derivedId(await this.#secret(), caller, repeatable) : uuid(env);
+    const own = repeatable ? await derivedId(await this.#secret(), caller, repeatable) : uuid(env);
+    const id = markedId(own, env);
     const metered = meterBody(input.body, input.size, terms.payloadBytes);
     const blob = blobKey(id, toHex(env.randomBytes(8)));
     const isRetry = async () => repeatable !== undefined && (await this.#records.get(recordKey(id))) !== null;
@@ -153,7 +154,7 @@ export class Pointers {
       if (options.channel !== null && !(await isRetry())) await channels.admit(caller, { id, ...options });
       const [keepMs, handle] = await Promise.all([
         this.#keepMs(caller, options),
-        handles.take(this.#parts.deps, caller.tenant),
+        handles.take(caller.tenant),
       ]);
       settledPush = { options, keepMs, handle, created: env.now() };
       return settledPush.created + settledPush.keepMs;

@@ -453,14 +453,17 @@ interface Block {
  * because each reservation costs a write.
  */
 export class Handles {
+  readonly #deps: Pick<Deps, 'engine' | 'env'>;
   readonly #blocks = new Map<string, Block>();
   readonly #reserving = new Set<string>();
 
-  /**
-   * Returns the next handle number. The caller passes the engine, because a Worker must not use the engine of another
-   * request.
-   */
-  async take({ engine, env }: Pick<Deps, 'engine' | 'env'>, tenant: string): Promise<number> {
+  constructor(deps: Pick<Deps, 'engine' | 'env'>) {
+    this.#deps = deps;
+  }
+
+  /** Returns the next handle number. */
+  async take(tenant: string): Promise<number> {
+    const { engine, env } = this.#deps;
     const block = this.#blocks.get(tenant);
     const fresh = block !== undefined && env.now() - block.at < FRESH_MS;
     if (fresh && block.next < block.end) return block.next++;

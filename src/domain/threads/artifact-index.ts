@@ -194,7 +194,6 @@ export class ArtifactIndex {
         const stored = await this.#artifacts.get(artifactKey(value.root, ref));
         if (stored) await this.#try(tenant, stored.value);
         else if (value.at < this.#log.deps.env.now() - ORPHAN_AGE_MS) await this.#unfinished.delete(key);
-        if (stored && this.#log.deps.engine.limits.shortLived) return;
       }
     };
     this.#log.background.run(() => this.#once(unfinishedPrefix(tenant), resume));
@@ -289,7 +288,7 @@ export class ArtifactIndex {
    * continues it.
    */
   async #pass(tenant: string, until: number): Promise<boolean> {
-    const { records, limits } = this.#log.deps.engine;
+    const { records } = this.#log.deps.engine;
     try {
       for (;;) {
         const { value: pass, revision } = await this.#currentPass(tenant);
@@ -300,7 +299,6 @@ export class ArtifactIndex {
         const { items, next } = await records.list(listPrefix(tenant), { limit: THREADS_AT_ONCE, ...from });
         await Promise.all(items.map(({ key }) => this.#noteOld(tenant, key, before)));
         await this.#passes.put(passKey(tenant), { before, after: next ?? null }, { expect: revision });
-        if (limits.shortLived) return next === undefined;
       }
     } catch (error) {
       // A full store must not break searches. A later search continues the migration pass.

@@ -42,7 +42,7 @@ export const deleteThread: ThreadVerb<'delete'> = async (log, caller, id) => {
 };
 
 /** Deletes the data of expired threads. */
-export async function removeExpiredThreads(log: ThreadLog, most?: number): Promise<void> {
+export async function removeExpiredThreads(log: ThreadLog): Promise<void> {
   const ends = threadEnds(log.deps);
   await ends.forDue(async (end) => {
     const { tenant, id, created } = end;
@@ -56,7 +56,7 @@ export async function removeExpiredThreads(log: ThreadLog, most?: number): Promi
         await ends.note(log.deps.env.now() + ORPHAN_AGE_MS, id, end, { frees: true });
     }
     if (deleted) noteDeletion(log, tenant, 'relay', id, '');
-  }, most);
+  });
 }
 
 function noteDeletion(log: ThreadLog, tenant: string, by: string, thread: string, name: string): void {

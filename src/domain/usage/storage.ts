@@ -106,11 +106,6 @@ export class Storage {
     return (await this.#sums.get(storageKey(tenant, 'counted'))) !== null;
   }
 
-  /** Forgets the time of the last recount, so that a recount is due now. */
-  async forgetCount(tenant: string): Promise<void> {
-    await this.#sums.delete(storageKey(tenant, 'counted'));
-  }
-
   async isDue(tenant: string, everyMs = RECOUNT_MS): Promise<boolean> {
     const last = (await this.#sums.get(storageKey(tenant, 'counted')))?.value;
     return last === undefined || last + everyMs <= this.#deps.env.now();

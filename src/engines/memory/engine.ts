@@ -43,7 +43,7 @@ export function openMemory(o: { env?: Env; gaps?: boolean } = {}): MemoryEngine 
     index,
     limits: LIMITS,
     now: () => env.now(),
-    defer: (work, afterMs) => void deferred.defer(work, afterMs),
+    defer: (work, afterMs) => deferred.defer(work, afterMs),
     damage: (key, offset) => blobs.damage(key, offset),
     async sweep() {
       await hazard.pause();

@@ -119,7 +119,7 @@ export async function openNats(o: NatsOptions): Promise<NatsEngine> {
     limits,
     moving,
     now: () => store.env.now(),
-    defer: (work, afterMs) => void deferred.defer(work, afterMs),
+    defer: (work, afterMs) => deferred.defer(work, afterMs),
     sweep() {
       // Ignore the error of the previous sweep: the caller of that sweep got it.
       sweeping = sweeping.catch(() => {}).then(sweep);

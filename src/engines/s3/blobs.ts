@@ -23,6 +23,8 @@ export interface BucketBlobsOptions {
   readonly above: number;
   /** Returns true for a key whose blob is stored in the wrapped engine whatever its size, never in the bucket. */
   readonly stays: (key: string) => boolean;
+  /** Size in bytes of a part of a multipart upload, at least 5 MiB. */
+  readonly partBytes?: number;
   /** Called after each upload with the size of the object in bytes. */
   readonly uploaded?: (bytes: number) => void;
 }
@@ -118,7 +120,7 @@ export class BucketBlobs implements Blobs {
     if (wanted.start === wanted.end) return new Uint8Array();
     const missing = () => damagedBodyError(`the body of ${key}`, 'missing');
     const { bucket } = (await this.#o.store.recorded())!;
-    const source = bucket.read(name, alignToBlocks(wanted, size), missing);
+    const source = await bucket.read(name, alignToBlocks(wanted, size), missing);
     return checkedBody(source, wanted, { key, size, hashes: blocks, crc32 });
   }
 
@@ -132,7 +134,7 @@ export class BucketBlobs implements Blobs {
     // Copy the bytes, because the caller may change its buffer after the first await.
     const own = body instanceof Uint8Array ? body.slice() : body;
     if (own instanceof Uint8Array) checkSize(own, limits);
-    const upload = new Upload(store);
+    const upload = new Upload(store, this.#o.partBytes);
     try {
       for await (const piece of readPieces(own, limits)) await upload.write(piece);
       if (upload.size <= above) {
@@ -203,9 +205,12 @@ class Upload {
   /** Id of the multipart upload. Null if there is none. */
   #upload: string | null = null;
   readonly #etags: string[] = [];
+  readonly #partBytes: number;
+  #part: Uint8Array<ArrayBuffer> | null = null;
 
-  constructor(store: StoreBucket) {
+  constructor(store: StoreBucket, partBytes = PART_BYTES) {
     this.#store = store;
+    this.#partBytes = partBytes;
   }
 
   get size(): number {
@@ -214,9 +219,14 @@ class Upload {
 
   async write(piece: Uint8Array): Promise<void> {
     this.#hashes.update(piece);
-    this.#unsent.push(piece);
-    this.#unsentBytes += piece.length;
-    while (this.#unsentBytes > PART_BYTES) await this.#sendPart(PART_BYTES);
+    for (let at = 0; at < piece.length; ) {
+      // Send a full part only if more bytes follow, so that a blob of one part needs no multipart upload.
+      if (this.#unsentBytes === this.#partBytes) await this.#sendPart();
+      const slice = piece.subarray(at, at + this.#partBytes - this.#unsentBytes);
+      this.#unsent.push(slice);
+      this.#unsentBytes += slice.length;
+      at += slice.length;
+    }
   }
 
   /** Returns the bytes that are not sent yet: for a small blob all of them. */
@@ -229,7 +239,7 @@ class Upload {
     const { id, bucket, name } = await this.#target();
     if (this.#upload === null) await bucket.put(name, this.unsent());
     else {
-      await this.#sendPart(this.#unsentBytes);
+      await this.#sendPart();
       await bucket.complete(name, this.#upload, this.#etags, this.size);
     }
     if (performance.now() - this.#began > MAX_UPLOAD_MS) throw uploadTooSlow();
@@ -242,14 +252,18 @@ class Upload {
     await this.#to.bucket.abort(this.#to.name, this.#upload).catch(() => {});
   }
 
-  async #sendPart(length: number): Promise<void> {
+  /**
+   * Uploads the unsent bytes as one part. All parts share one buffer: a Worker frees unused buffers late, so a new
+   * buffer per part would need much more memory.
+   */
+  async #sendPart(): Promise<void> {
     const { bucket, name } = await this.#target();
     this.#upload ??= await bucket.begin(name);
-    const unsent = this.unsent();
-    const part = unsent.subarray(0, length);
+    this.#part ??= new Uint8Array(this.#partBytes);
+    const part = concatBytes(this.#unsent, this.#part.subarray(0, this.#unsentBytes));
+    this.#unsent = [];
+    this.#unsentBytes = 0;
     this.#etags.push(await bucket.putPart(name, this.#upload, this.#etags.length + 1, part));
-    this.#unsent = [unsent.subarray(length)];
-    this.#unsentBytes -= length;
   }
 
   async #target() {

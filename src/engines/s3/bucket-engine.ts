@@ -17,6 +17,7 @@ export interface BucketEngineOptions extends StoreBucketOptions {
   readonly stays?: (key: string) => boolean;
   readonly above?: number;
   readonly orphanMs?: number;
+  readonly partBytes?: number;
 }
 
 export interface BucketEngine extends Engine {
@@ -38,6 +39,7 @@ export async function withObjectBucket<E extends Engine>(
     store,
     above: o.above ?? BUCKET_ABOVE_BYTES,
     stays: o.stays ?? (() => false),
+    partBytes: o.partBytes,
     uploaded: (bytes) => count.add(bytes),
   });
   let sweptAt = Number.NEGATIVE_INFINITY;

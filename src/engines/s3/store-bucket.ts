@@ -4,7 +4,10 @@ import type { Bucket } from './bucket.ts';
 import { BUCKET_RECORD } from './stub.ts';
 
 /** A store of objects by name: an S3 bucket, or an R2 bucket that is bound to a Worker. */
-export type ObjectBucket = Omit<Bucket, never>;
+export type ObjectBucket = Omit<Bucket, 'read'> & {
+  /** Streams the bytes of a range. Fails with the error of `missing` if there is no object. */
+  read(...args: Parameters<Bucket['read']>): ReadableStream<Uint8Array> | Promise<ReadableStream<Uint8Array>>;
+};
 
 export interface StoreBucketOptions {
   /**

@@ -43,7 +43,7 @@ import { eventResponse } from '../event-response.ts';
 import type { Authenticate } from '../protocol.ts';
 import { relayAgent } from './agent.ts';
 import { agentCard, findAgent, RELAY_AGENT } from './card.ts';
-import { type OutboxEntry, outboxEntries } from './outbox-records.ts';
+import { outboxEntries } from './outbox-records.ts';
 import { TaskService } from './task-service.ts';
 import { Webhooks, type WebhooksOptions } from './webhooks.ts';
 
@@ -99,10 +99,8 @@ export function a2aOverHttp(o: A2AOptions) {
     return withHeartbeat(answering);
   };
   /** Sends the webhook notifications that earlier server processes left unsent. */
-  const resume = async (
-    entries: Iterable<OutboxEntry> | AsyncIterable<OutboxEntry> = outboxEntries(o.core.deps),
-  ) => {
-    for await (const { task, caller, base } of entries) {
+  const resume = async () => {
+    for await (const { task, caller, base } of outboxEntries(o.core.deps)) {
       const tasks = new TaskService(o.core, caller, base);
       await tasks.find(task).then(
         (record) => webhooks.follow(record, tasks),

@@ -7,7 +7,6 @@ import type { Relay } from '../../contract/relay.ts';
 import { routeOf, type Verb } from '../../contract/verb.ts';
 import type { Keys } from '../../domain/keys/keys.ts';
 import { isShareToken } from '../../domain/keys/secrets.ts';
-import type { RelayCore } from '../../domain/relay-core.ts';
 import type { CallerContext } from '../protocol.ts';
 import type { HttpDeps } from './deps.ts';
 import { notesOf } from './request-watch.ts';
@@ -29,7 +28,6 @@ export type Serve = (
 export function createServe(api: Hono, deps: HttpDeps): Serve {
   // Cache the relay of the last request. In open mode, almost all requests have the same caller.
   let last: {
-    core: RelayCore;
     caller: Caller;
     agent: string | null;
     base: string;
@@ -45,12 +43,15 @@ export function createServe(api: Hono, deps: HttpDeps): Serve {
       authorize(caller, verb);
       const base = baseOf(deps, c);
       const address = deps.limiter ? notesOf(c).client.address : '';
-      const { core } = deps;
       const agent = notesOf(c).header('relay-agent');
-      const isSame = last?.core === core && last.caller === caller && last.agent === agent;
+      const isSame = last?.caller === caller && last.agent === agent;
       if (!last || !isSame || last.base !== base || last.address !== address) {
-        const relay = core.relay(namedCaller(deps, caller, agent), base, chargeReads(deps, caller, address));
-        last = { core, caller, agent, base, address, relay };
+        const relay = deps.core.relay(
+          namedCaller(deps, caller, agent),
+          base,
+          chargeReads(deps, caller, address),
+        );
+        last = { caller, agent, base, address, relay };
       }
       return handler(last.relay, c);
     });

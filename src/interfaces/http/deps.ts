@@ -3,7 +3,7 @@ import type { Caller } from '../../contract/caller.ts';
 import type { RelayCore } from '../../domain/relay-core.ts';
 import type { BrowserPolicy } from './browser-guard.ts';
 import type { DashboardFiles } from './dashboard.ts';
-import type { Limiter } from './rate-limit.ts';
+import type { RateLimiter } from './rate-limit.ts';
 
 /** What the runtime (Node or Cloudflare) passes to the HTTP interface. */
 export interface HttpDeps {
@@ -29,7 +29,7 @@ export interface HttpDeps {
    */
   replaced?(): boolean;
   /** Rate limiter. Absent if requests are not limited. */
-  readonly limiter?: Limiter;
+  readonly limiter?: RateLimiter;
   /**
    * Returns the IP address at the other end of the connection. `env` is the value that the runtime passes
    * with a request.

@@ -33,22 +33,8 @@ interface Bucket {
   at: number;
 }
 
-/** Rate limiter: rejects callers that send too many requests. */
-export interface Limiter {
-  /**
-   * Resolves if the request is within the limits, otherwise rejects with `rate_limited` after a delay. The
-   * limits of the API key and its tenant apply or, without a key, the limit of the address.
-   */
-  check(caller: Caller | null, address: string): Promise<void>;
-  /**
-   * Charges the bytes that the relay read for a request: 1 MiB costs as much as one request. Only later
-   * requests can be rejected because of it.
-   */
-  charge(caller: Caller | null, address: string, bytes: number): void;
-}
-
 /** Rate limiter with token buckets per API key, tenant and address, in the memory of one server. */
-export class RateLimiter implements Limiter {
+export class RateLimiter {
   readonly #limits: RateLimits;
   readonly #now: () => number;
   readonly #buckets = new Map<string, Bucket>();
@@ -59,8 +45,12 @@ export class RateLimiter implements Limiter {
     this.#now = now;
   }
 
+  /**
+   * Resolves if the request is within the limits, otherwise rejects with `rate_limited` after a delay. The
+   * limits of the API key and its tenant apply or, without a key, the limit of the address.
+   */
   async check(caller: Caller | null, address: string): Promise<void> {
-    const wait = this.wait(caller, address);
+    const wait = this.#wait(caller, address);
     if (wait === 0) return;
     if (this.#held < MAX_HELD) {
       this.#held++;
@@ -74,12 +64,16 @@ export class RateLimiter implements Limiter {
    * Takes a token from each bucket and returns 0, or returns the seconds until an empty bucket has a token
    * again.
    */
-  wait(caller: Caller | null, address: string): number {
+  #wait(caller: Caller | null, address: string): number {
     let wait = 0;
     for (const [name, perSecond] of this.#bucketsOf(caller, address)) wait ||= this.take(name, perSecond);
     return wait;
   }
 
+  /**
+   * Charges the bytes that the relay read for a request: 1 MiB costs as much as one request. Only later
+   * requests can be rejected because of it.
+   */
   charge(caller: Caller | null, address: string, bytes: number): void {
     for (const [name, perSecond] of this.#bucketsOf(caller, address)) {
       if (Number.isFinite(perSecond)) this.#filled(name, perSecond).tokens -= bytes / BYTES_PER_TOKEN;

@@ -1,9 +1,5 @@
 /** Globals and modules of the Workers platform that the DOM types lack. */
 
-interface Crypto {
-  readonly DigestStream: typeof import('@cloudflare/workers-types').DigestStream;
-}
-
 declare const WebSocketPair: typeof import('@cloudflare/workers-types').WebSocketPair;
 declare const WebSocketRequestResponsePair: typeof import('@cloudflare/workers-types').WebSocketRequestResponsePair;
 
@@ -21,5 +17,4 @@ declare module 'cloudflare:workers' {
     protected readonly env: Bindings;
     constructor(state: DurableObjectState, bindings: Bindings);
   }
-  export function waitUntil(work: Promise<unknown>): void;
 }
