@@ -3,8 +3,8 @@ export interface WordFilter {
   /** Returns whether the text contains all words, in any case. */
   matches(text: string): boolean;
   /**
-   * The longest word, or the longest part of it without characters that JSON escapes. It is the hint `contains` of
-   * `Records.list`.
+   * The longest run of letters, digits and `._:/-` in the words. JSON escapes none of these characters, so the run is
+   * the hint `contains` of `Records.list`. Absent if no word has such a run.
    */
   readonly contains?: string;
 }

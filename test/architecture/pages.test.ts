@@ -6,7 +6,7 @@ import { importsOf } from './imports.ts';
 import { projectFiles } from './project-files.ts';
 import { isCode, isTest, type SourceFile } from './source-file.ts';
 
-/** Source files that the dashboard may import: files that run in any browser, and the public SDK. */
+/** Layers that the dashboard may import: code that runs in any browser, and the public SDK. */
 const LAYERS = ['sdk', 'contract', 'formats', 'text', 'base'];
 const PACKAGES = [
   ...[

@@ -23,7 +23,7 @@ export interface RelayOptions {
   /** Clock and random source. Default: the system's. */
   readonly env?: Env;
   readonly core?: CoreOptions;
-  /** Runs text work. By default in this process. */
+  /** Counts tokens and makes excerpts and previews. Default: in the process of the test. */
   readonly texts?: TextWork;
   readonly server?: Partial<ServerOptions>;
 }

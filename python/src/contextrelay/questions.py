@@ -43,7 +43,7 @@ class Question:
     #: Name of the key or link that answered. ``timeout`` if the default became the answer.
     answered_by: Optional[str]
     answered_at: Optional[str]
-    #: ``key`` or ``link``. None if nobody answered.
+    #: How the answer was given: with a ``key`` or a ``link``. None if nobody answered.
     via: Optional[str]
 
 

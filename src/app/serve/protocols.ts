@@ -12,7 +12,7 @@ export interface ProtocolOptions {
   readonly version: string;
   /** `keys` if an API key is required. Default: `open`. */
   readonly auth?: 'open' | 'keys';
-  /** Returns the function that posts to A2A webhooks. It is called at the first A2A request. */
+  /** Loads the function that posts to A2A webhooks. The server calls `webhooks` at the first A2A request. */
   webhooks(): Promise<WebhookPost>;
   /** Adds fixtures of the official MCP conformance suite, for tests. */
   readonly extendMcp?: McpHttpOptions['extend'];

@@ -80,7 +80,7 @@ type Tokens = { readonly at_most: number } | { readonly counted: number };
 type Measured = Brief & { readonly cost: number };
 
 /**
- * Fills the budget with the lines of the lowest rank, and prints them in the order of the draft. Counts
+ * Fits a brief into the budget: keeps the lines with the lowest ranks, in the order of the draft. Counts
  * tokens exactly with `count`, unless the estimate of `tokensAtMost` already shows that all lines fit.
  */
 export async function boundedBrief(

@@ -247,8 +247,8 @@ async function ciLines(
 }
 
 /**
- * Returns the commands in the `run` and `script` fields of a CI file: one line, a block or a list. It does not
- * parse YAML, because hooks must start fast.
+ * Returns the commands in the `run` and `script` fields of a CI file. A field is one line, a block or a list. It
+ * does not parse YAML, because hooks must start fast.
  */
 function runLines(text: string): string[] {
   const commands: string[] = [];

@@ -62,8 +62,8 @@ export const renderThread: ThreadVerb<'render'> = async (log, caller, id, o = {}
   const { state, version } = head;
   const texts = workFor(caller, log.deps.texts);
   const most = Math.min(o.previews ?? PROMPT_PREVIEWS, PROMPT_PREVIEWS);
-  // Leave the artifacts out of the view of the state. Every answer adds an artifact, and the view should change
-  // seldom, so that providers can cache it. Previews of artifacts follow the view anyway.
+  // Leave the artifacts out of the view of the state: every answer adds an artifact, and providers can cache the view
+  // only while it stays the same. The prompt shows previews of artifacts after the view.
   const view = await stateView(state, texts, {
     lists: VIEW_LISTS.filter((list) => list !== 'artifacts'),
     tokens: checkCount('state_tokens', o.state_tokens ?? VIEW_TOKENS, VIEW_TOKENS_MAX),

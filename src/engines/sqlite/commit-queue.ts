@@ -322,7 +322,7 @@ export class Transaction {
 
   /**
    * Writes the counter and runs the steps of `beforeCommit`, just before COMMIT. The numbers of rolled-back
-   * operations are skipped, because no caller has seen them.
+   * operations are not used again. Such gaps are harmless.
    */
   prepareCommit(): void {
     this.#numbers.save();

@@ -481,8 +481,8 @@ export class CheckpointFiles {
   }
 
   /**
-   * Parses pending writes. Skips a write whose value has no file: the file was not stored, so the write was not
-   * acknowledged.
+   * Parses pending writes. Skips a write that refers to a missing file: the file was not stored, so the write was
+   * not acknowledged.
    */
   async #parseWrites(
     writes: readonly StoredWrite[],

@@ -23,8 +23,8 @@ import type { TaskService } from './task-service.ts';
  */
 const RETRY_MS = 1_000;
 /**
- * Maximum number of attempts. They take more than 20 minutes, enough for a receiver to restart. After the last attempt,
- * only the next server that starts tries again.
+ * Maximum number of attempts. The delays between them add up to more than 20 minutes, enough for a receiver to
+ * restart. After the last attempt, only a server that starts tries again.
  */
 const ATTEMPTS = 7;
 /**

@@ -52,7 +52,7 @@ export async function runCli(
     failsOpen = command.failsOpen === true && !terminal.stdin.isTTY;
     const { flags, args, rest } = parse(path, command, tail);
     const { home, url, ...globals } = flags as FlagValues<typeof GLOBAL_FLAGS>;
-    // Some commands define --json with a value, as input. Then it does not select JSON output.
+    // Some commands define their own --json, whose value is their input. For them, --json does not select JSON output.
     const json = globals.output === 'json' || globals.json === true;
     io = makeIo(terminal, { json, noColor: globals['no-color'] === true, commands: COMMANDS });
     if (globals.help) {

@@ -155,8 +155,8 @@ async function fileInput(c: Context): Promise<FileInput> {
 }
 
 /**
- * Returns the space and the path from the URL, decoded exactly once. An invalid escape is an error:
- * undecoded, it could name another file.
+ * Returns the space and the path from the URL, decoded exactly once. An invalid escape is rejected. If it were kept
+ * as text, two different URLs could name the same file: `%zz` and `%25zz`.
  */
 function parseFilePath(c: Context): { space: string; path: string } {
   const { pathname } = new URL(c.req.url);

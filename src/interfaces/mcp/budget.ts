@@ -134,7 +134,8 @@ async function notText(url: string, found: Inspected, call: PullCall): Promise<R
 }
 
 /**
- * Records in the token ledger of the thread how many tokens a tool returned. Old relays have no token ledger.
+ * Records in the token ledger of the thread how many tokens a tool returned. Does nothing with an old
+ * relay, which has no token ledger.
  */
 export async function recordShown(
   { relay, context }: Pick<PullCall, 'relay' | 'context'>,

@@ -3,8 +3,8 @@ import { readOutcome } from '../../client/bridge/outcome.ts';
 /** Functions that read the screen of any program. */
 
 /**
- * Number of characters at the end of a prompt that are searched for on the screen to find the prompt. They are
- * unique, because a prompt ends with the id of its task.
+ * Number of characters at the end of a prompt by which the prompt is found on the screen. The end of a prompt is unique,
+ * because it contains the id of the task.
  */
 const MARK_CHARS = 40;
 /**

@@ -1,6 +1,6 @@
 import type { Pinned } from '../exchange.ts';
 
-/** Headers of the Python client: the defaults of `requests`, with bodies from `json.dumps`. */
+/** Headers of the Python client: the defaults of `requests`. The bodies below have the format of `json.dumps`. */
 const PYTHON = {
   'User-Agent': 'python-requests/2.32.3',
   'Accept-Encoding': 'gzip, deflate',

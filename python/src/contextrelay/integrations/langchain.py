@@ -49,7 +49,7 @@ def get_langchain_tools(
 class ContextRelayRetriever(BaseRetriever):
     """Finds passages that match a question, in the artifacts of a thread (``thread_id``) or in pointers (``urls``).
 
-    If there is nothing to search, it pushes the question to ``channel`` and returns the URL, as in the original package.
+    Without both, it pushes the question to ``channel`` and returns the pointer's URL, as the original package does.
     """
 
     hub_url: Optional[str] = None
