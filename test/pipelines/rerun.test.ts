@@ -70,7 +70,7 @@ test('a run is shown with its steps, their dependencies and their outcomes', asy
   assert.ok(after.instances.every(({ ref, duration_ms }) => ref !== null && duration_ms !== null));
   assert.equal(after.held_by, null);
   const other = await threads.api.create();
-  await assert.rejects(threads.api.run(other.thread_id), /Not found: a pipeline run/);
+  await assert.rejects(threads.api.run(other.thread_id), /is not a pipeline run/);
 });
 
 test('runs are listed newest first, without deleted runs', async () => {
