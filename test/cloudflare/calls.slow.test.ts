@@ -139,3 +139,13 @@ test('pushes and pulls write no more rows than docs/scaling.md assumes', async (
   assert.ok(pull.written <= cost.ROWS_WRITTEN.pull, `pull: ${pull.written}`);
   assert.deepEqual([peek.written, pull.beforeTheAnswer], [0, 0]);
 });
+
+test('a pull with a made-up id creates no object', async () => {
+  await using relay = await start(true);
+  const { written } = await relay.counted();
+  for (let i = 1; i <= 9; i++) {
+    const answer = await fetch(`${relay.url}/pull/${`${i}`.repeat(8)}-1111-8111-8111-111111111111`);
+    assert.equal(answer.status, 404);
+  }
+  assert.equal((await relay.counted()).written, written);
+});

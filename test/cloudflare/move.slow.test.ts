@@ -110,7 +110,10 @@ test('a store of an earlier version moves with one command, and keys, counts and
   for (const [tenant, { key }] of Object.entries(FORMER.tenants)) await assertMoved(url, tenant, key);
   const foreign = new ContextRelay({ baseUrl: url, apiKey: FORMER.tenants.acme!.key });
   await assert.rejects(foreign.pull(`${url}/pull/${FORMER.tenants.local!.small}`), { code: 'not_found' });
-  assert.equal((await move(url)).code, 0, 'a second move changes nothing');
+  await foreign.delete(`${url}/pull/${FORMER.tenants.acme!.small}`);
+  assert.equal((await move(url)).code, 0);
+  const deleted = foreign.pull(`${url}/pull/${FORMER.tenants.acme!.small}`);
+  await assert.rejects(deleted, { code: 'not_found' }, 'a second move restores nothing');
   assert.equal((await foreign.channels.inspect('many')).messages, 131);
 });
 

@@ -176,12 +176,17 @@ export class ChannelSockets {
     const isServed = this.#hasNews.has(stream);
     this.#hasNews.set(stream, true);
     if (isServed) return;
-    this.#serveRounds(stream)
-      .catch((error) => {
-        this.#wakeAt(Date.now() + RESUME_ALARM_MS);
-        report(error);
-      })
-      .finally(() => this.#hasNews.delete(stream));
+    void this.#serveNews(stream);
+  }
+
+  async #serveNews(stream: string): Promise<void> {
+    try {
+      await this.#serveRounds(stream);
+    } catch (error) {
+      this.#wakeAt(Date.now() + RESUME_ALARM_MS);
+      report(error);
+    }
+    this.#hasNews.delete(stream);
   }
 
   async #serveRounds(stream: string): Promise<void> {

@@ -56,13 +56,16 @@ let isMoved = false;
 /** Throws if an earlier version of the relay has stored data that was not moved yet. */
 export async function checkMoved({ STORE }: RelayBindings, routing: TenantRouting): Promise<void> {
   if (isMoved || STORE === undefined) return;
-  const first = routing.stub(FIRST_OBJECT);
-  if ((await first.call('records', 'get', [MOVED_KEY])) === null) {
+  if (!(await wasMoved(routing))) {
     const [found] = await STORE.get(STORE.idFromName(DIRECTORY)).listObjects('', 1);
     if (found !== undefined) throw new RelayError('store_not_moved');
-    await first.call('records', 'put', [MOVED_KEY, true]);
+    await finish(routing);
   }
   isMoved = true;
+}
+
+async function wasMoved(routing: TenantRouting): Promise<boolean> {
+  return (await routing.stub(FIRST_OBJECT).call('records', 'get', [MOVED_KEY])) !== null;
 }
 
 /**
@@ -79,6 +82,8 @@ export async function moveSome(
   if (!admin || !equalInConstantTime(authorization, `Bearer ${admin}`)) throw new RelayError('unauthorized');
   if (STORE === undefined)
     throw badRequest('This Worker has no binding STORE, so it cannot read the former store.');
+  // A second move would restore what was deleted since the first one, such as revoked keys.
+  if (await wasMoved(routing)) return Response.json({ progress: null });
   const named = (name: string) => STORE.get(STORE.idFromName(name));
   const { progress } = (await request.json()) as { progress: Progress | null };
   const object = progress?.object ?? (await named(DIRECTORY).listObjects('', 1))[0];
@@ -117,7 +122,9 @@ async function writeRows(
     if (isOpen || table !== 'records') continue;
     for (const { key, expires } of some) {
       const known = routing.directoryKey(String(key));
-      if (known !== null) await routing.note(known, object, (expires as number | null) ?? undefined);
+      // The entry of a pointer has no expiry, because the pointer may be renewed.
+      const expiresAt = expires === null || known?.startsWith('ptr.') ? undefined : Number(expires);
+      if (known !== null) await routing.note(known, object, expiresAt);
     }
   }
 }

@@ -36,6 +36,8 @@ declare const RELAY_VERSION: string;
  * urgent, because expired data is already invisible, and it scans all rows.
  */
 const SWEEP_EVERY_MS = 3_600_000;
+/** Time in ms after which an alarm whose work failed runs again. */
+const RETRY_ALARM_MS = 60_000;
 /** Time in ms after which an object that was evicted continues the webhooks of A2A tasks. */
 const WEBHOOK_ALARM_MS = 60_000;
 /** Indexes of items with a due time (`EndIndex`). Delayed messages are published on time, other items in a sweep. */
@@ -104,16 +106,28 @@ export class TenantObject extends DurableObject<RelayBindings> {
   async alarm(): Promise<void> {
     this.#alarm = null;
     const { store, core, sockets } = await this.#running;
-    await sockets.serveAll();
-    await core.channels.delayed.release();
+    let retryAt = 0;
+    // A step that fails must not keep the others from running.
+    const step = async (work: () => Promise<unknown>) => {
+      try {
+        await work();
+      } catch (error) {
+        log({ level: 'error', event: 'alarm', error: String(error) });
+        retryAt = Date.now() + RETRY_ALARM_MS;
+      }
+    };
+    await step(() => sockets.serveAll());
+    await step(() => core.channels.delayed.release());
     // After an eviction the time of the last sweep is unknown, so sweep again.
     if (Math.abs(Date.now() - this.#sweptAt) >= SWEEP_EVERY_MS) {
       this.#sweptAt = Date.now();
       const tenants = store.segments('ten.').map((segment) => segment.slice('ten.'.length));
-      await core.sweepStore(tenants);
-      for (const tenant of tenants) if (await this.#isRecountDue(core, tenant)) await core.recount(tenant);
+      await step(() => core.sweepStore(tenants));
+      for (const tenant of tenants)
+        await step(async () => (await this.#isRecountDue(core, tenant)) && core.recount(tenant));
     }
-    await this.#planAll(store, core);
+    if (retryAt > 0) this.#wakeAt(retryAt);
+    await this.#planAll(store, core, retryAt);
   }
 
   async #isRecountDue({ storage }: RelayCore, tenant: string): Promise<boolean> {
@@ -137,7 +151,8 @@ export class TenantObject extends DurableObject<RelayBindings> {
           this.#wakeAt(Date.now() + core.channels.settings.retentionMs);
       },
     });
-    const own = auth === 'open' ? undefined : await this.#name();
+    const name = await this.#name();
+    const own = auth === 'open' ? undefined : name;
     const engine = own === undefined ? store : new TenantRouting(bindings.TENANTS).route(store, own);
     // The ids of the relay's own tenant have no mark, like those of other relays.
     const env: Env = { ...systemEnv, idMark: own === FIRST_OBJECT ? undefined : own };
@@ -170,7 +185,9 @@ export class TenantObject extends DurableObject<RelayBindings> {
     const { id, storage } = this.ctx;
     const stored = await storage.get<string>('name');
     if (stored === undefined && id.name !== undefined) await storage.put('name', id.name);
-    return stored ?? id.name!;
+    const name = stored ?? id.name;
+    if (name === undefined) throw new Error('The name of this object is unknown.');
+    return name;
   }
 
   /** Wraps an engine so that each write plans the sweep or the publication that it needs. */
@@ -197,8 +214,8 @@ export class TenantObject extends DurableObject<RelayBindings> {
     this.#wakeAt(dueOf(key, now));
   }
 
-  /** Sets the alarm for the earliest work of the whole object. */
-  async #planAll(store: ObjectEngine, core: RelayCore): Promise<void> {
+  /** Sets the alarm for the earliest work of the whole object, but not before `earliest`. */
+  async #planAll(store: ObjectEngine, core: RelayCore, earliest: number): Promise<void> {
     const now = Date.now();
     const soon = (due: number | null) => due && Math.max(due, now + SWEEP_EVERY_MS);
     const oldest = store.oldestEntry('chn.');
@@ -206,7 +223,8 @@ export class TenantObject extends DurableObject<RelayBindings> {
     this.#wakeAt(soon(oldest && oldest + core.channels.settings.retentionMs));
     for (const prefix of DUE_PREFIXES) {
       const [first] = (await store.records.list(prefix, { limit: 1 })).items;
-      if (first) this.#wakeAt(dueOf(first.key, now));
+      const due = first ? dueOf(first.key, now) : null;
+      this.#wakeAt(due && Math.max(due, earliest));
     }
     if (await hasOutboxEntries({ ...core.deps, engine: store })) this.#wakeAt(now + WEBHOOK_ALARM_MS);
   }

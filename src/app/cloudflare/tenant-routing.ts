@@ -26,7 +26,7 @@ export interface TenantObjects {
 
 /**
  * Returns the mark of a tenant, four hexadecimal digits. It is the name of the tenant's object, and the ids of the
- * tenant's pointers contain it. Two tenants with the same mark share an object, which changes nothing for them.
+ * tenant's pointers contain it. Two tenants with the same mark share an object and its limits, but not their data.
  */
 export function markOf(tenant: string): string {
   let hash = 0x811c9dc5;
@@ -163,6 +163,11 @@ export class TenantRouting {
     return object === null || object === own ? found : remote(object, method, args);
   }
 
+  /** Calls an object only if it has a tenant. The own object does not have a pointer with a made-up id. */
+  async #onMarked(mark: string, here: () => unknown, there: () => unknown): Promise<unknown> {
+    return (await this.isKnown(mark)) ? there() : here();
+  }
+
   /** Calls a method on a key of a pointer. The own object knows its pointers without the directory. */
   #onPointer(
     id: string,
@@ -173,7 +178,8 @@ export class TenantRouting {
     args: readonly unknown[],
   ): unknown {
     const mark = markIn(id);
-    if (mark !== null) return mark === own ? here() : remote(mark, method, args);
+    if (mark === own) return here();
+    if (mark !== null) return this.#onMarked(mark, here, () => remote(mark, method, args));
     const elsewhere = async () => {
       const object = await this.objectOfPointer(id);
       return object === own ? here() : remote(object, method, args);

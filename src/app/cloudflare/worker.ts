@@ -17,12 +17,12 @@ export default {
     try {
       if (new URL(request.url).pathname === MOVE_PATH) return await moveSome(request, bindings, routing);
       await checkMoved(bindings, routing);
+      const isOpen = workerConfig(bindings).auth === 'open';
+      const object = isOpen ? FIRST_OBJECT : await objectFor(request, routing);
+      return await routing.stub(object).fetch(request);
     } catch (error) {
       const refused = toRelayError(error);
       return jsonResponse(refused, { status: refused.status });
     }
-    const isOpen = workerConfig(bindings).auth === 'open';
-    const object = isOpen ? FIRST_OBJECT : await objectFor(request, routing);
-    return routing.stub(object).fetch(request);
   },
 };

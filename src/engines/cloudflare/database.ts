@@ -1,4 +1,5 @@
 import type { DurableObjectStorage, SqlStorageValue } from '@cloudflare/workers-types';
+import { RelayError } from '../../base/errors.ts';
 import { type Commits, type Numbers, type Operation, Transaction } from '../sqlite/commit-queue.ts';
 import type { SqlDriver, Statement } from '../sqlite/driver.ts';
 
@@ -30,6 +31,9 @@ const SCHEMA = `
     scope, text, content = 'documents', content_rowid = 'id', tokenize = 'unicode61 remove_diacritics 2', prefix = '1'
   );
 `;
+
+/** Error of a write to a Durable Object that has reached its maximum size. */
+const FULL = /SQLITE_FULL|database or disk is full/;
 
 type Storage = Pick<DurableObjectStorage, 'sql' | 'transactionSync'>;
 
@@ -106,7 +110,9 @@ export class ObjectCommits implements Commits {
     } catch (error) {
       tx.rollBackTo(0);
       this.#numbers.forget();
-      throw error;
+      throw FULL.test(String(error))
+        ? new RelayError('store_full', { what: 'the Durable Object is full' })
+        : error;
     }
     tx.committed();
     if (tx.streams.size > 0) this.#committed(tx.streams);

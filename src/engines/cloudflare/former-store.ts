@@ -159,6 +159,9 @@ async function moveBody(blobs: Blobs, bucket: R2Bucket, key: string, row: Former
   const body =
     (object?.body as ReadableStream<Uint8Array> | undefined) ?? new Uint8Array(row.bytes as ArrayBuffer);
   const { sha256 } = await blobs.put(key, body, { size: Number(row.size), expiresAt });
-  if (sha256 !== row.sha256) throw damagedBodyError(`the body of ${key}`, 'altered');
+  if (sha256 !== row.sha256) {
+    await blobs.delete(key);
+    throw damagedBodyError(`the body of ${key}`, 'altered');
+  }
   if (name !== null) await bucket.delete(name);
 }
