@@ -13,7 +13,7 @@ import { runScript } from './run-script.ts';
 
 const HELP = `Imports entries from the KV namespace of the original Worker. Prints the old key and the new pointer of each entry.
 
-Usage  node scripts/cloudflare/import-kv.ts EXPORT.json… [options]
+Usage  npm run import:cloudflare -- EXPORT.json… [options]
 
   EXPORT.json  output of "wrangler kv bulk get", or input of "wrangler kv bulk put"
   --list FILE  output of "wrangler kv key list"; it has the expiration times, which "bulk get" lacks
@@ -22,7 +22,7 @@ Usage  node scripts/cloudflare/import-kv.ts EXPORT.json… [options]
 An entry keeps its expiration time; without one it expires in a day. The exit code is 1 if an entry failed or none was imported.
 
 Example
-  node scripts/cloudflare/import-kv.ts export.json --list keys.json --to https://contextrelay.example.workers.dev`;
+  npm run import:cloudflare -- export.json --list keys.json --to https://contextrelay.example.workers.dev`;
 
 await runScript(HELP, async () => {
   const { values, positionals: files } = parseArgs({

@@ -6,15 +6,15 @@ import { runScript } from './run-script.ts';
 
 const HELP = `Moves the data of a Worker of version 0.2 or earlier, after the new version was deployed.
 
-Usage  RELAY_ADMIN_KEY=… node scripts/cloudflare/move.ts --to URL
+Usage  RELAY_ADMIN_KEY=… npm run move:cloudflare -- --to URL
 
   --to URL  address of the Worker
 
 Until the move has finished, the Worker answers no other requests. If the command is interrupted, run it again: rows
-that were moved are not moved twice.
+that were moved are not moved twice. After the move has finished, the command does nothing.
 
 Example
-  RELAY_ADMIN_KEY=… node scripts/cloudflare/move.ts --to https://contextrelay.example.workers.dev`;
+  RELAY_ADMIN_KEY=… npm run move:cloudflare -- --to https://contextrelay.example.workers.dev`;
 
 /** Number of attempts per request, because a request may hit a limit of the platform. */
 const TRIES = 5;

@@ -526,7 +526,7 @@ export const ERRORS = {
     status: 503,
     exit: 1,
     message: 'The data of an earlier version of this Worker was not moved yet.',
-    hint: 'Move it with one command: node scripts/cloudflare/move.ts --to URL. docs/cloudflare.md explains it.',
+    hint: 'Move it with one command: npm run move:cloudflare -- --to URL. docs/cloudflare.md explains it.',
   },
   store_arriving: {
     status: 503,

@@ -156,5 +156,5 @@ test('wrong usage, a missing file and an unreachable relay print one line, and -
   }
   const { code, stdout } = await run('--help');
   assert.equal(code, 0);
-  assert.match(stdout, /Example\n {2}node scripts\/cloudflare\/import-kv\.ts export\.json/);
+  assert.match(stdout, /Example\n {2}npm run import:cloudflare -- export\.json/);
 });
