@@ -144,7 +144,7 @@ function testFiles(o: {
 }
 
 /**
- * Runs each failed file again, alone, unless more than `UNSTEADY_FILES` failed. If the file passes now, the second
+ * Runs each failed file once more, by itself, if at most `UNSTEADY_FILES` files failed. If a file passes now, the second
  * result replaces the first. The first failure is always printed.
  */
 async function runAgain(

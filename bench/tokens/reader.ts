@@ -62,7 +62,7 @@ export function isRight({ ask, facts }: Question, answer: string): boolean {
 
 /**
  * Matches whole words only: `204` does not match `12041`. A line break may replace a space. `…` matches up to 20
- * characters within a line.
+ * characters of one line.
  */
 function pattern(fact: string): RegExp {
   const kin = (char: string) => (/\d/.test(char) ? '\\d' : /[a-z]/i.test(char) ? '[A-Za-z]' : '$^');

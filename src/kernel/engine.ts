@@ -103,7 +103,7 @@ export interface Engine extends AsyncDisposable {
   readonly now: () => number;
   /**
    * Runs background work, such as write-behind, after at most `afterMs`. An engine may run the work earlier. Closing
-   * the engine runs the remaining work. Errors are ignored, so nothing may depend on the work.
+   * the engine runs the remaining work. Errors are ignored, so callers must not rely on the work.
    */
   defer(work: () => Promise<unknown>, afterMs?: number): void;
   /** Deletes expired data and the remains of failed writes. Any process may call it at any time. */

@@ -263,9 +263,7 @@ export class ChannelSockets {
     });
   }
 
-  /**
-   * Delivers messages of each group to its connected members. Members acknowledge with frames or over HTTP.
-   */
+  /** Delivers each group's messages to its connected members, which acknowledge them with frames or over HTTP. */
   async #serveMembers(members: readonly PlatformSocket[]): Promise<void> {
     const groups = Map.groupBy(await this.#withValidKey(members), (socket) =>
       JSON.stringify([socketState(socket).stream, socketState(socket).group]),
@@ -298,7 +296,7 @@ interface Page {
  * Caches the current page of entries, so that it is read only once for all readers at the same position. A
  * message is serialized once per base URL, because its pointer contains the base URL.
  */
-export class ReadingRound {
+class ReadingRound {
   readonly #read: (after: number) => ReturnType<Logs['read']>;
   #page: Page | null = null;
   readonly #frames = new Map<string, string>();
@@ -337,7 +335,7 @@ export class ReadingRound {
 const stateCache = new WeakMap<PlatformSocket, SocketState>();
 
 /** Returns the state of a socket. */
-export function socketState(socket: PlatformSocket): SocketState {
+function socketState(socket: PlatformSocket): SocketState {
   const state =
     stateCache.get(socket) ?? (JSON.parse(socket.deserializeAttachment() as string) as SocketState);
   stateCache.set(socket, state);

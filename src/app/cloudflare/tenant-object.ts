@@ -349,7 +349,7 @@ function log(event: LogEvent): void {
  * The Worker runs before the assets, so responses have the relay's headers. The platform compresses the
  * responses.
  */
-export function workerPages(assets: NonNullable<RelayBindings['ASSETS']>): DashboardFiles {
+function workerPages(assets: NonNullable<RelayBindings['ASSETS']>): DashboardFiles {
   return {
     async read(path) {
       const type = typeOfFile(path);

@@ -140,8 +140,8 @@ export class TenantRouting {
   }
 
   /**
-   * Calls a method on the record of a secret, which is in the object of its tenant. This is nearly always the own
-   * object, so look there first.
+   * Calls a method on the record of a secret, which is in the object of its tenant. That is nearly always this
+   * object, so look here first.
    */
   async #onSecret(
     here: () => unknown,

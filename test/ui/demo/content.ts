@@ -9,7 +9,7 @@ import { fillRuns } from './runs.ts';
 import { fillThread } from './thread.ts';
 import { fillWork } from './work.ts';
 
-/** URLs and ids of the demo content, one day of work of a few agents. Tests and screenshots use it. */
+/** URLs and ids of the demo content for tests and screenshots. The content is one day of work of a few agents. */
 export interface DemoContent {
   readonly thread: string;
   readonly other: string;
